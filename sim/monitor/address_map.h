@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers by the address where they begin. Drivers use the same few addresses again and again, so the place of a buffer
-// that is gone is kept for the next one there, and an address is found without a search of the tree.
+// that is gone is kept for the next one there. Few bytes per buffer: between two uses of one, a device uses all others.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <map>
 #include <utility>
+#include <vector>
 
 namespace vireo::sim::monitor {
 
@@ -21,42 +21,39 @@ class AddressMap {
 
   // Null: no buffer begins there. Valid until the next Add().
   T* Find(uint64_t address) {
-    Entry* const entry = EntryAt(address);
-    return entry != nullptr && entry->second.is_live ? &entry->second.value : nullptr;
+    const uint32_t at = places_[PlaceOf(address)];
+    return at != kNone && slots_[at].is_live ? &slots_[at].value : nullptr;
   }
   // The one that begins there, or the nearest before.
   Found FindBefore(uint64_t address) {
-    Entry*& known = known_[PlaceOf(address)];
-    if (known != nullptr && known->first == address && known->second.is_live) return {address, &known->second.value};
-    auto at = entries_.upper_bound(address);
-    for (unsigned i = 0; at != entries_.begin() && i < kMostSkipped; ++i) {
+    if (T* const value = Find(address)) return {address, value};
+    auto at = After(address);
+    for (unsigned i = 0; at != order_.begin() && i < kMostSkipped; ++i) {
       --at;
-      if (at->first == address) known = &*at;
-      if (at->second.is_live) return {at->first, &at->second.value};
+      if (slots_[at->slot].is_live) return {at->address, &slots_[at->slot].value};
     }
     return {};
   }
   // Adds a buffer, instead of the one that begins there, if any. What the value was before is kept: assign all of it.
   T& Add(uint64_t address) {
-    Entry* entry = EntryAt(address);
-    if (entry == nullptr) {
-      if (entries_.size() >= 4 * live_ + kMostKept) Purge();
-      entry = &*entries_.try_emplace(address).first;
-      known_[PlaceOf(address)] = entry;
+    uint32_t at = places_[PlaceOf(address)];
+    if (at == kNone) {
+      if (slots_.size() >= 4 * live_ + kMostKept) Purge();
+      at = Append({.address = address, .is_live = false, .value = {}});
     }
-    live_ += entry->second.is_live ? 0 : 1;
-    entry->second.is_live = true;
-    return entry->second.value;
+    live_ += slots_[at].is_live ? 0 : 1;
+    slots_[at].is_live = true;
+    return slots_[at].value;
   }
   void Remove(uint64_t address) {
-    Entry* const entry = EntryAt(address);
-    if (entry == nullptr || !entry->second.is_live) return;
-    entry->second.is_live = false;
+    const uint32_t at = places_[PlaceOf(address)];
+    if (at == kNone || !slots_[at].is_live) return;
+    slots_[at].is_live = false;
     --live_;
   }
   template <typename Predicate>
   void RemoveIf(Predicate is_removed) {
-    for (auto& [address, slot] : entries_) {
+    for (Slot& slot : slots_) {
       if (!slot.is_live || !is_removed(slot.value)) continue;
       slot.is_live = false;
       --live_;
@@ -65,30 +62,53 @@ class AddressMap {
 
  private:
   struct Slot {
-    T value{};
+    uint64_t address = 0;
     bool is_live = false;
+    T value{};
   };
-  using Entries = std::map<uint64_t, Slot>;
-  using Entry = typename Entries::value_type;
+  struct Place {
+    uint64_t address = 0;
+    uint32_t slot = 0;
+  };
+  static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr size_t kMostKept = 4096;  // of buffers that are gone
   static constexpr unsigned kMostSkipped = 64;
-  static constexpr unsigned kKnownBits = 11;
 
-  static size_t PlaceOf(uint64_t address) { return address * 0x9e37'79b9'7f4a'7c15 >> (64 - kKnownBits); }
-  Entry* EntryAt(uint64_t address) {
-    Entry*& known = known_[PlaceOf(address)];
-    if (known != nullptr && known->first == address) return known;
-    const auto found = entries_.find(address);
-    return found == entries_.end() ? nullptr : known = &*found;
+  // Of the buffer in places_, or where it would be.
+  size_t PlaceOf(uint64_t address) const {
+    auto place = static_cast<size_t>(address * 0x9e37'79b9'7f4a'7c15 >> 32) & (places_.size() - 1);
+    while (places_[place] != kNone && slots_[places_[place]].address != address) {
+      place = (place + 1) & (places_.size() - 1);
+    }
+    return place;
+  }
+  auto After(uint64_t address) { return std::ranges::upper_bound(order_, address, {}, &Place::address); }
+  uint32_t Append(Slot slot) {
+    const auto at = static_cast<uint32_t>(slots_.size());
+    const uint64_t address = slot.address;
+    slots_.push_back(std::move(slot));
+    order_.insert(After(address), {address, at});
+    if (2 * slots_.size() <= places_.size()) {
+      places_[PlaceOf(address)] = at;
+    } else {
+      places_.assign(2 * places_.size(), kNone);
+      for (uint32_t i = 0; i < slots_.size(); ++i) places_[PlaceOf(slots_[i].address)] = i;
+    }
+    return at;
   }
   void Purge() {
-    known_ = {};
-    std::erase_if(entries_, [](const auto& entry) { return !entry.second.is_live; });
+    std::vector<Slot> slots = std::exchange(slots_, {});
+    order_.clear();
+    places_.assign(places_.size(), kNone);
+    for (Slot& slot : slots) {
+      if (slot.is_live) Append(std::move(slot));
+    }
   }
 
-  Entries entries_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> places_ = std::vector<uint32_t>(64, kNone);  // in slots_, by a hash of the address
+  std::vector<Place> order_;                                         // by the address
   size_t live_ = 0;
-  std::array<Entry*, size_t{1} << kKnownBits> known_{};  // by a hash of the address
 };
 
 }  // namespace vireo::sim::monitor

@@ -68,7 +68,7 @@ class Findings {
   static constexpr size_t kMax = 100;
 
   explicit Findings(uint16_t nic) : nic_(nic) {}
-  void Add(const Rule& rule, Cycle cycle, const std::string& seen, const std::string& expected);
+  [[gnu::cold]] void Add(const Rule& rule, Cycle cycle, const std::string& seen, const std::string& expected);
   const std::vector<std::string>& list() const { return list_; }
 
  private:

@@ -42,6 +42,19 @@ bool IsSameMemory(const spec::TableMr& a, const spec::TableMr& b) {
          a.virt_addr == b.virt_addr && a.length == b.length;
 }
 
+// Others say nothing but that they are there.
+bool IsJudged(EventKind kind) {
+  switch (kind) {
+    case EventKind::kConfigRead:
+    case EventKind::kTransmitStart:
+    case EventKind::kReceiveStart:
+    case EventKind::kFirmwareInterrupt:
+    case EventKind::kCredits:
+    case EventKind::kLink: return false;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
@@ -114,6 +127,10 @@ bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, u
 }
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
+  latest_ = event.cycle;
+  // Every event before one that ends idleness has been judged.
+  if (is_idle_) CheckSilence(event);
+  if (!IsJudged(event.kind)) return;
   // A long payload is judged where it is: that costs less than a copy.
   constexpr size_t kLong = 512;
   const size_t bytes = event.payload.size();
@@ -134,11 +151,11 @@ void Monitor::JudgeKept() {
   for (const BoundaryEvent& event : events_) Judge(event);
   events_.clear();
   payload_bytes_ = 0;
+  rings_.SetCycle(latest_);
 }
 
 void Monitor::Judge(const BoundaryEvent& event) {
   rings_.SetCycle(event.cycle);
-  if (is_idle_) CheckSilence(event);
   switch (event.kind) {
     case EventKind::kReset: return OnReset();
     case EventKind::kConfigWrite: return rings_.OnConfigWrite(event);
@@ -163,11 +180,13 @@ void Monitor::Judge(const BoundaryEvent& event) {
     case EventKind::kDmaRefusal:  // of the last one (nic.h)
       has_bus_errors_ = true;
       return rings_.OnDmaRefusal(written_);
-    case EventKind::kDmaWrite:
+    case EventKind::kDmaWrite: {
       written_ = event.address;
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.
-      if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
-      return packets_.OnDmaWrite(event.cycle, event.address, event.payload);
+      const bool is_of_queue = rings_.OnDmaWrite(event);
+      if (!is_of_queue) CheckAccess(event, "write");
+      return packets_.OnDmaWrite(event.cycle, event.address, event.payload, is_of_queue);
+    }
     case EventKind::kMsix: return rings_.OnMsix(event.cycle, static_cast<uint16_t>(event.id));
     case EventKind::kTransmitEnd: return packets_.OnTransmit(event.cycle, event.payload);
     case EventKind::kReceiveEnd:
@@ -212,7 +231,8 @@ std::string Monitor::OwedAnswer() const {
 }
 
 void Monitor::CheckIdle(Cycle cycle, const char* who, const std::string& owed) {
-  if (!owed.empty() && owed != reported_) findings_.Add(monitor::kIdleOwed, cycle, who + owed, "work until it is done");
+  if (!owed.empty() && owed != reported_) [[unlikely]]
+    findings_.Add(monitor::kIdleOwed, cycle, who + owed, "work until it is done");
   reported_ = owed;
 }
 
@@ -236,7 +256,7 @@ void Monitor::OnCsrAnswer(const BoundaryEvent& event) {
 }
 
 void Monitor::OnReset() {
-  is_idle_ = has_bus_errors_ = works_ = false;
+  has_bus_errors_ = works_ = false;
   reported_.clear();
   reading_.clear();
   reads_ = bar_reads_ = 0;
@@ -257,7 +277,8 @@ void Monitor::OnReset() {
 }
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
-  if (memory_.Contains(event.address, event.bytes)) return;
+  if (memory_.Contains(event.address, event.bytes)) [[likely]]
+    return;
   findings_.Add(
       monitor::kAccess, event.cycle,
       std::string("DMA ") + what + " of " + std::to_string(event.bytes) + " bytes at " + monitor::Hex(event.address),

@@ -50,10 +50,10 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
 
  private:
   void OnNetTransmit() override { packets_.OnNetTransmit(); }
-  void OnSendWork(uint32_t qpn, const std::optional<monitor::SendWork>& work) override {
-    packets_.OnSendWork(qpn, work);
+  void OnSendWork(uint32_t qpn, std::optional<monitor::SendWork> work) override {
+    packets_.OnSendWork(qpn, std::move(work));
   }
-  void OnSendUsed(uint32_t qpn, const std::optional<monitor::SendWork>& work) override {
+  void OnSendUsed(uint32_t qpn, const std::optional<monitor::SendHead>& work) override {
     packets_.OnSendUsed(qpn, work);
   }
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) override { return packets_.OnCqe(cycle, cqe); }
@@ -91,6 +91,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   std::vector<BoundaryEvent> events_;
   std::vector<uint8_t> payload_ = std::vector<uint8_t>(kMostBytes);
   size_t payload_bytes_ = 0;
+  Cycle latest_ = 0;  // of any event
 
   monitor::Findings findings_;
   monitor::ExtentMap memory_;  // what the device may access, besides rings

@@ -94,7 +94,7 @@ void PacketRules::OnReset() {
   by_peer_.clear();
   left_.clear();
   gone_.clear();
-  unwritten_.clear();
+  unwritten_.Clear();
   own_mac_.reset();
   payload_.Clear();
   written_.Clear();
@@ -104,23 +104,22 @@ void PacketRules::OnReset() {
 template <typename Predicate>
 void PacketRules::EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased) {
   if (qp.unwritten.empty() && qp.unplaced.empty()) return;
-  std::erase_if(unwritten_, [&](const auto& one) {
-    const Unwritten& entry = one.second;
-    if (entry.qpn != qpn || !is_erased(entry, one.first)) return false;
-    Settle(qp, entry);
+  unwritten_.EraseIf([&](const ExpectedWrite& write, uint64_t address) {
+    if (write.qpn != qpn || !is_erased(write, address)) return false;
+    Settle(qp, write);
     return true;
   });
 }
 
-void PacketRules::Settle(Qp& qp, const Unwritten& entry) {
-  auto& pending = entry.message == 0 ? qp.unwritten : qp.unplaced;
-  const uint64_t id = entry.message == 0 ? entry.psn : entry.message;
+void PacketRules::Settle(Qp& qp, const ExpectedWrite& write) {
+  auto& pending = write.message == 0 ? qp.unwritten : qp.unplaced;
+  const uint64_t id = write.message == 0 ? write.psn : write.message;
   const auto at = std::ranges::find(pending, id, &Pending::id);
   if (at != pending.end() && --at->entries == 0) pending.erase(at);
 }
 
 void PacketRules::Forget(uint32_t qpn, Qp& qp) {
-  EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message == 0; });
+  EraseUnwritten(qpn, qp, [](const ExpectedWrite& write, uint64_t) { return write.message == 0; });
   qp.write.reset();
   qp.arrived_psn.reset();
   qp.messages_arrived = qp.arriving_bytes = 0;
@@ -153,7 +152,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.gap.reset();
     qp.unreported.clear();
     qp.is_reported = false;
-    EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
+    EraseUnwritten(qpn, qp, [](const ExpectedWrite& write, uint64_t) { return write.message != 0; });
   }
   qp.may_write = context.remote_write || (qp.exists && qp.may_write);
   qp.may_read = context.remote_read || (qp.exists && qp.may_read);
@@ -175,7 +174,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.sent.clear();
     qp.in_message = false;
     qp.open.clear();
-    EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
+    EraseUnwritten(qpn, qp, [](const ExpectedWrite& write, uint64_t) { return write.message != 0; });
     qp.messages_done = qp.used = qp.reported = 0;
     qp.unreported.clear();
     qp.works.clear();
@@ -196,7 +195,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
 void PacketRules::OnRegionChange(bool moves) {
   for (auto& [qpn, qp] : qps_) {
     qp.refused_psn.reset();
-    if (moves) EraseUnwritten(qpn, qp, [](const Unwritten&, uint64_t) { return true; });
+    if (moves) EraseUnwritten(qpn, qp, [](const ExpectedWrite&, uint64_t) { return true; });
   }
 }
 
@@ -236,12 +235,13 @@ void PacketRules::OnTransmit(Cycle cycle, std::span<const uint8_t> frame) {
   if (!packet.has_value()) return;
   auto* const sender = SenderOf(*packet);
   if (is_net_used_ && sender == nullptr) return;
-  if (packet->broken != nullptr) findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
+  if (packet->broken != nullptr) [[unlikely]]
+    findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
   if (packet->payload.data() == nullptr) return;  // not even that can be read; else its PSN counts as any
   own_mac_ = packet->source_mac;
   if (sender == nullptr) {
     const Peer peer{packet->destination_mac, packet->bth.dest_qp};
-    if (gone_.contains(peer) && by_peer_[peer].empty()) {
+    if (gone_.contains(peer) && by_peer_[peer].empty()) [[unlikely]] {
       findings_.Add(kStopped, cycle,
                     std::string(spec::ToString(packet->bth.opcode)) + " to QP " + std::to_string(packet->bth.dest_qp),
                     "no packet of a QP that was reset or destroyed");
@@ -252,7 +252,7 @@ void PacketRules::OnTransmit(Cycle cycle, std::span<const uint8_t> frame) {
   CheckPath(cycle, qpn, qp, *packet);
   CheckPayload(cycle, qpn, qp, *packet);
   if (packet->info.is_response) return SentResponse(cycle, qpn, qp, *packet);
-  if (qp.is_stopped) {
+  if (qp.is_stopped) [[unlikely]] {
     findings_.Add(kStopped, cycle, QpText(qpn) + spec::ToString(packet->bth.opcode) + " of " + PsnText(packet->bth.psn),
                   "no request of a QP that does not send");
   }
@@ -275,7 +275,8 @@ void PacketRules::CheckPath(Cycle cycle, uint32_t qpn, const Qp& qp, const RoceP
     return true;
   };
   if (qp.earlier_path.has_value() && matches(*qp.earlier_path)) return;
-  if (matches(qp.context.path)) return;
+  if (matches(qp.context.path)) [[likely]]
+    return;
   findings_.Add(kWirePath, cycle, QpText(qpn) + PsnText(packet.bth.psn) + " with another " + what,
                 "that of the QP's path");
 }
@@ -290,7 +291,8 @@ void PacketRules::CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const Ro
     case spec::PayloadRule::kZeroToMtu: most = mtu; break;
     case spec::PayloadRule::kExact: least = most = packet.info.payload_exact; break;
   }
-  if (bytes >= least && bytes <= most) return;
+  if (bytes >= least && bytes <= most) [[likely]]
+    return;
   findings_.Add(kWirePayload, cycle,
                 QpText(qpn) + PsnText(packet.bth.psn) + ", " + spec::ToString(packet.bth.opcode) + " with " +
                     std::to_string(bytes) + " bytes",
@@ -311,7 +313,8 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
     qp.bytes_left.reset();
   }
   if (ahead > 0 && is_reliable && !qp.has_failed && !qp.gap.has_value()) qp.gap = {cycle, psn, *qp.next_psn};
-  if (ahead < 0) findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
+  if (ahead < 0) [[unlikely]]
+    findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
   const uint32_t psns = PsnsOf(qp, packet);
   if (ahead >= 0 && !(is_reliable && (qp.gap.has_value() || qp.has_failed))) CheckMessage(cycle, qpn, qp, packet);
   if (ahead != 0) qp.follows_works = false;
@@ -335,7 +338,7 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
                      static_cast<uint32_t>(packet.payload.size()), packet.reth});
   // Distance is meaningful only for less than half of the numbers, so this is checked where it is still.
   const uint32_t outstanding = (*qp.next_psn - qp.unacked_psn) & kPsnMask;
-  if (outstanding > uint32_t{kWindow}) {
+  if (outstanding > uint32_t{kWindow}) [[unlikely]] {
     findings_.Add(kPsnWindow, cycle, QpText(qpn) + std::to_string(outstanding) + " PSNs not acknowledged",
                   "at most " + std::to_string(kWindow));
   }
@@ -348,10 +351,10 @@ void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
     findings_.Add(kMessage, cycle, QpText(qpn) + PsnText(packet.bth.psn) + ", " + seen, expected);
   };
   // UC: after an error of its send half, a new message may follow the rest of a broken one.
-  if (packet.info.starts_message && qp.in_message && packet.service == BthService::kRc) {
+  if (packet.info.starts_message && qp.in_message && packet.service == BthService::kRc) [[unlikely]] {
     report(spec::ToString(packet.bth.opcode), "the rest of the message in progress");
   }
-  if (!packet.info.starts_message && (!qp.in_message || packet.info.operation != qp.operation)) {
+  if (!packet.info.starts_message && (!qp.in_message || packet.info.operation != qp.operation)) [[unlikely]] {
     report(spec::ToString(packet.bth.opcode), "the first packet of a message");
   }
   if (packet.info.starts_message) {
@@ -362,7 +365,7 @@ void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   qp.in_message = !packet.info.ends_message;
   if (!qp.bytes_left.has_value() || packet.info.operation == BthOperation::kRdmaReadRequest) return;
   const uint64_t bytes = packet.payload.size();
-  if (bytes > *qp.bytes_left || (packet.info.ends_message && bytes != *qp.bytes_left)) {
+  if (bytes > *qp.bytes_left || (packet.info.ends_message && bytes != *qp.bytes_left)) [[unlikely]] {
     report(std::to_string(bytes) + " bytes of payload", std::to_string(*qp.bytes_left) + ", as the RETH announced");
   }
   *qp.bytes_left -= std::min(bytes, *qp.bytes_left);
@@ -376,7 +379,7 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
       qp.follows_works = false;
       return;
     }
-    qp.working = qp.works.front();
+    qp.working = std::move(qp.works.front());
     qp.works.pop_front();
     qp.bytes_sent = 0;
   }
@@ -386,12 +389,12 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     findings_.Add(kWorkRequest, cycle, QpText(qpn) + PsnText(packet.bth.psn) + ", " + seen, expected);
     qp.working.reset();
   };
-  if (packet.info.operation != OperationOf(work.opcode)) {
+  if (packet.info.operation != OperationOf(work.opcode)) [[unlikely]] {
     return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
   }
   const bool is_solicited =
       packet.info.may_solicit && packet.info.ends_message && (work.send_flags & spec::IbSendFlags::kSolicited) != 0;
-  if (packet.bth.solicited_event != is_solicited) {
+  if (packet.bth.solicited_event != is_solicited) [[unlikely]] {
     return report(is_solicited ? "not solicited" : "solicited", "the flag of work request " + Hex(work.wr_id));
   }
   if (IsFlush(packet)) {
@@ -401,7 +404,7 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     const spec::Feth feth = FethOf(packet);
     if (packet.reth.virtual_address != flush.remote_addr || packet.reth.rkey != flush.rkey ||
         packet.reth.dma_length != flush.length || static_cast<uint8_t>(feth.selectivity) != flush.selectivity ||
-        feth.placement != flush.placement) {
+        feth.placement != flush.placement) [[unlikely]] {
       return report("FLUSH of " + std::to_string(packet.reth.dma_length) + " bytes at " +
                         Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
                     std::to_string(flush.length) + " bytes at " + Hex(flush.remote_addr) + ", key " + Hex(flush.rkey) +
@@ -410,14 +413,14 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   } else if (IsAtomicWrite(packet)) {
     const spec::RdmaSqReqAtomic& atomic = work.atomic;
     if (packet.reth.virtual_address != atomic.remote_addr || packet.reth.rkey != atomic.rkey ||
-        !std::ranges::equal(packet.payload, InMemory(atomic.compare_add))) {
+        !std::ranges::equal(packet.payload, InMemory(atomic.compare_add))) [[unlikely]] {
       return report(
           "address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey) + ", its value",
           Hex(atomic.remote_addr) + ", " + Hex(atomic.rkey) + ", the value of work request " + Hex(work.wr_id));
     }
   } else if (packet.info.has_reth) {
     const spec::RdmaSqReqRdma& rdma = work.rdma;
-    if (packet.reth.virtual_address != rdma.remote_addr || packet.reth.rkey != rdma.rkey) {
+    if (packet.reth.virtual_address != rdma.remote_addr || packet.reth.rkey != rdma.rkey) [[unlikely]] {
       return report("address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
                     Hex(rdma.remote_addr) + ", " + Hex(rdma.rkey));
     }
@@ -428,30 +431,33 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     const bool is_swap = packet.info.operation == BthOperation::kCompareSwap;
     if (eth.virtual_address != atomic.remote_addr || eth.rkey != atomic.rkey ||
         eth.swap_add_data != (is_swap ? atomic.swap : atomic.compare_add) ||
-        (is_swap && eth.compare_data != atomic.compare_add)) {
+        (is_swap && eth.compare_data != atomic.compare_add)) [[unlikely]] {
       return report("address " + Hex(eth.virtual_address) + ", key " + Hex(eth.rkey) + ", operands " +
                         Hex(eth.swap_add_data) + ", " + Hex(eth.compare_data),
                     Hex(atomic.remote_addr) + ", " + Hex(atomic.rkey) + ", those of work request " + Hex(work.wr_id));
     }
   }
-  if (packet.info.has_immdt != (packet.info.ends_message && HasImmediate(work.opcode))) {
+  if (packet.info.has_immdt != (packet.info.ends_message && HasImmediate(work.opcode))) [[unlikely]] {
     return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
   }
   if (packet.info.has_immdt) {
     const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
-    if (!std::ranges::equal(field, work.imm_data)) return report("another immediate", "that of " + Hex(work.wr_id));
+    if (!std::ranges::equal(field, work.imm_data)) [[unlikely]]
+      return report("another immediate", "that of " + Hex(work.wr_id));
   }
-  if (packet.info.has_ieth != (packet.info.ends_message && work.opcode == spec::IbWrOpcode::kSendWithInv)) {
+  if (packet.info.has_ieth != (packet.info.ends_message && work.opcode == spec::IbWrOpcode::kSendWithInv))
+      [[unlikely]] {
     return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
   }
   if (packet.info.has_ieth) {
     const auto field = packet.extension.subspan(packet.info.ieth_offset - spec::Bth::kBytes, spec::Ieth::kBytes);
-    if (!std::ranges::equal(field, work.imm_data)) {
+    if (!std::ranges::equal(field, work.imm_data)) [[unlikely]] {
       return report("key " + Hex(KeyIn(field)), Hex(KeyIn(work.imm_data)) + " of " + Hex(work.wr_id));
     }
   }
   const bool has_fence = packet.info.starts_message && (work.send_flags & spec::IbSendFlags::kFence) != 0;
-  if (has_fence && std::ranges::any_of(qp.open, [](const Message& one) { return one.is_read && !one.is_answered; })) {
+  if (has_fence && std::ranges::any_of(qp.open, [](const Message& one) { return one.is_read && !one.is_answered; }))
+      [[unlikely]] {
     report("a message with a fence", "the responses of all READs before it");
   }
   const bool is_inline = (work.send_flags & spec::IbSendFlags::kInline) != 0;
@@ -471,14 +477,14 @@ void PacketRules::CheckInline(Cycle cycle, uint32_t qpn, const RocePacket& packe
                               uint64_t offset) {
   if (!work.is_extensible) return;
   const size_t bytes = packet.payload.size();
-  if (offset + bytes > work.count) {
+  if (offset + bytes > work.count) [[unlikely]] {
     return findings_.Add(kMessagePayload, cycle,
                          QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(offset + bytes) + " bytes",
                          std::to_string(work.count) + " of inline data");
   }
   const size_t begin = work.begin + offset;
   if (work.bytes->size() < begin + bytes) return;
-  if (!std::ranges::equal(packet.payload, std::span(*work.bytes).subspan(begin, bytes))) {
+  if (!std::ranges::equal(packet.payload, std::span(*work.bytes).subspan(begin, bytes))) [[unlikely]] {
     findings_.Add(kMessagePayload, cycle,
                   QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(bytes) + " bytes of payload",
                   "the inline data of its work request");
@@ -522,7 +528,7 @@ void PacketRules::CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& messag
     if (verdict == PayloadMemory::Verdict::kUnknown) return;
     // Large messages of many queue pairs at a time.
     if (verdict == PayloadMemory::Verdict::kNotRead && written_.has_forgotten()) return;
-    if (verdict != PayloadMemory::Verdict::kEqual) {
+    if (verdict != PayloadMemory::Verdict::kEqual) [[unlikely]] {
       return findings_.Add(kCompletionData, cycle,
                            QpText(qpn) + "receive of " + std::to_string(message.bytes) + " bytes",
                            "the payload of its message, written at " + Hex(place));
@@ -537,7 +543,7 @@ void PacketRules::CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packe
   for (const auto& [place, bytes] : places) {
     const auto verdict = payload_.Compare(cycle, place, data.subspan(at, bytes));
     if (verdict == PayloadMemory::Verdict::kUnknown) return;
-    if (verdict != PayloadMemory::Verdict::kEqual) {
+    if (verdict != PayloadMemory::Verdict::kEqual) [[unlikely]] {
       const bool is_other = verdict == PayloadMemory::Verdict::kOther;
       return findings_.Add(
           kMessagePayload, cycle,
@@ -563,24 +569,26 @@ void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   const auto report = [&](const std::string& seen, const std::string& expected) {
     findings_.Add(kRetransmission, cycle, QpText(qpn) + PsnText(psn) + ", " + seen, expected + " as sent before");
   };
-  if (packet.bth.opcode != first.opcode) {
+  if (packet.bth.opcode != first.opcode) [[unlikely]] {
     return report(spec::ToString(packet.bth.opcode), spec::ToString(first.opcode));
   }
   if (packet.info.operation == BthOperation::kRdmaReadRequest) {
     // The rest of a READ may be requested alone. [IBTA 9.7.3.2]
     const spec::Reth& was = first.reth;
     if (packet.reth.rkey != was.rkey || packet.reth.virtual_address != was.virtual_address + offset ||
-        packet.reth.dma_length + offset != was.dma_length) {
+        packet.reth.dma_length + offset != was.dma_length) [[unlikely]] {
       report("READ of " + std::to_string(packet.reth.dma_length) + " bytes at " + Hex(packet.reth.virtual_address),
              std::to_string(was.dma_length - offset) + " bytes at " + Hex(was.virtual_address + offset));
     }
     return;
   }
-  if (packet.payload.size() != first.bytes) {
+  if (packet.payload.size() != first.bytes) [[unlikely]] {
     return report(std::to_string(packet.payload.size()) + " bytes of payload", std::to_string(first.bytes));
   }
-  if (HashOf(packet.extension) != first.extension) return report("another extension header", "the same");
-  if (!HaveSameContent(packet.checksum, first.checksum)) report("other payload", "the same");
+  if (HashOf(packet.extension) != first.extension) [[unlikely]]
+    return report("another extension header", "the same");
+  if (!HaveSameContent(packet.checksum, first.checksum)) [[unlikely]]
+    report("other payload", "the same");
 }
 
 void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
@@ -589,7 +597,7 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   const bool is_nak = packet.info.has_aeth && packet.aeth.kind == spec::AethKind::kNak;
   // A NAK names the expected PSN, which need not have arrived.
   const int32_t beyond = Distance(*qp.arrived_psn, psn);
-  if (beyond > 0 || (beyond == 0 && !is_nak)) {
+  if (beyond > 0 || (beyond == 0 && !is_nak)) [[unlikely]] {
     findings_.Add(kAcknowledge, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
                   "a PSN before " + std::to_string(*qp.arrived_psn) + ", the first that has not arrived");
   }
@@ -599,9 +607,9 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   CheckAcknowledge(cycle, qpn, qp, packet);
   if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten.empty()) return;
   if (Distance(static_cast<uint32_t>(qp.unwritten.front().id), psn) < 0) return;
-  EraseUnwritten(qpn, qp, [&](const Unwritten& entry, uint64_t address) {
-    if (entry.message != 0 || Distance(entry.psn, psn) < 0) return false;
-    findings_.Add(kAckWritten, cycle, QpText(qpn) + "acknowledge of " + PsnText(entry.psn),
+  EraseUnwritten(qpn, qp, [&](const ExpectedWrite& write, uint64_t address) {
+    if (write.message != 0 || Distance(write.psn, psn) < 0) return false;
+    findings_.Add(kAckWritten, cycle, QpText(qpn) + "acknowledge of " + PsnText(write.psn),
                   "the write of its payload at " + Hex(address) + " before it");
     return true;
   });
@@ -615,7 +623,7 @@ void PacketRules::CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const Roce
   if (packet.info.has_aeth && aeth.kind == spec::AethKind::kNak) {
     if (static_cast<spec::NakCode>(aeth.value) != spec::NakCode::kPsnSequenceError) qp.has_refused = true;
     if (static_cast<spec::NakCode>(aeth.value) != spec::NakCode::kPsnSequenceError) return;
-    if (qp.nak_psn == psn) {
+    if (qp.nak_psn == psn) [[unlikely]] {
       findings_.Add(kAckNakOnce, cycle, QpText(qpn) + "another sequence NAK of " + PsnText(psn),
                     "one, until that packet has arrived");
     }
@@ -623,19 +631,21 @@ void PacketRules::CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const Roce
     return;
   }
   if (packet.info.has_aeth && aeth.kind == spec::AethKind::kRnrNak) {
-    if (aeth.value == qp.context.min_rnr_timer) return;
+    if (aeth.value == qp.context.min_rnr_timer) [[likely]]
+      return;
     findings_.Add(kAckRnrTimer, cycle, QpText(qpn) + "RNR NAK with timer " + std::to_string(aeth.value),
                   std::to_string(qp.context.min_rnr_timer) + ", the QP's");
     return;
   }
-  if (qp.refused_psn.has_value() && Distance(*qp.refused_psn, psn) >= 0) {
+  if (qp.refused_psn.has_value() && Distance(*qp.refused_psn, psn) >= 0) [[unlikely]] {
     findings_.Add(kAckRefused, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
                   "a NAK of " + PsnText(*qp.refused_psn) + ", which the key or the rights do not allow");
     qp.refused_psn.reset();
   }
   // What is acknowledged is everything that has arrived, so the number of its messages is known.
   if (!packet.info.has_aeth || ((psn + 1) & kPsnMask) != *qp.arrived_psn) return;
-  if (aeth.msn == (qp.messages_arrived & kPsnMask)) return;
+  if (aeth.msn == (qp.messages_arrived & kPsnMask)) [[likely]]
+    return;
   findings_.Add(kAckMsn, cycle, QpText(qpn) + "MSN " + std::to_string(aeth.msn) + " with " + PsnText(psn),
                 std::to_string(qp.messages_arrived & kPsnMask) + " messages");
 }
@@ -646,7 +656,7 @@ void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const Roc
   const auto at = std::ranges::find_if(qp.asked, [&](const Asked& asked) {
     return asked.next_psn == psn && asked.atomic.has_value() == packet.info.has_atomic_ack_eth;
   });
-  if (at == qp.asked.end()) {
+  if (at == qp.asked.end()) [[unlikely]] {
     findings_.Add(kReadOnce, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
                   "one response per PSN of each READ request or atomic operation that has arrived");
     return;
@@ -673,7 +683,7 @@ void PacketRules::CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const R
   const uint64_t before = packet.atomic_ack_eth.original_data;
   const auto first = std::ranges::find(qp.executed, psn, &Executed::psn);
   if (first != qp.executed.end()) {
-    if (first->before != before) {
+    if (first->before != before) [[unlikely]] {
       findings_.Add(kAtomicOnce, cycle, QpText(qpn) + "another response to " + PsnText(psn) + ", with " + Hex(before),
                     Hex(first->before) + ", as in the first one: an operation is executed once");
     }
@@ -689,7 +699,8 @@ void PacketRules::CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const R
   if (asked.is_swap && before != asked.atomic->compare_data) return;
   const uint64_t after = asked.atomic->swap_add_data + (asked.is_swap ? 0 : before);
   const auto verdict = written_.Compare(cycle, places.front().first, InMemory(after));
-  if (verdict == PayloadMemory::Verdict::kEqual || verdict == PayloadMemory::Verdict::kUnknown) return;
+  if (verdict == PayloadMemory::Verdict::kEqual || verdict == PayloadMemory::Verdict::kUnknown) [[likely]]
+    return;
   findings_.Add(kAckWritten, cycle, QpText(qpn) + "response to " + PsnText(psn) + ", with " + Hex(before),
                 "the write of " + Hex(after) + " at " + Hex(places.front().first) + " before it");
 }
@@ -810,28 +821,17 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const Places& places = PlacesOf(rkey, Right::kWrite, address, packet.payload.size());
   if (places.empty()) return qp.write.reset();  // the device must refuse it
   address += packet.payload.size();
-  ExpectData({.qpn = qpn, .psn = packet.bth.psn, .asks = packet.bth.ack_req, .data = {}}, places, packet.payload);
+  ExpectData({.qpn = qpn, .psn = packet.bth.psn, .asks = packet.bth.ack_req}, places, packet.payload);
 }
 
-void PacketRules::ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload) {
-  Qp& qp = qps_[entry.qpn];
-  auto& pending = entry.message == 0 ? qp.unwritten : qp.unplaced;
-  const uint64_t id = entry.message == 0 ? entry.psn : entry.message;
+void PacketRules::ExpectData(const ExpectedWrite& write, const Places& places, std::span<const uint8_t> payload) {
+  Qp& qp = qps_[write.qpn];
+  auto& pending = write.message == 0 ? qp.unwritten : qp.unplaced;
+  const uint64_t id = write.message == 0 ? write.psn : write.message;
   if (pending.empty() || pending.back().id != id) pending.push_back({id, 0});
   pending.back().entries += places.size();
   for (const auto& [place, bytes] : places) {
-    UnwrittenMap::iterator added;
-    if (spare_.empty()) {
-      added = unwritten_.emplace(place, entry);
-    } else {
-      spare_.back().key() = place;
-      added = unwritten_.insert(std::move(spare_.back()));
-      spare_.pop_back();
-      auto data = std::move(added->second.data);
-      added->second = entry;
-      added->second.data = std::move(data);
-    }
-    added->second.data.assign(payload.begin(), payload.begin() + bytes);
+    unwritten_.Add(write, place, payload.first(bytes));
     payload = payload.subspan(bytes);
   }
 }
@@ -887,28 +887,13 @@ void PacketRules::OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_
   Push(qps_[qpn].received, std::move(tail));
 }
 
-void PacketRules::OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data) {
-  if (keeps_data_) written_.Read(cycle, address, data);
-  const auto [begin, end] = unwritten_.equal_range(address);
-  for (auto at = begin; at != end; ++at) {
-    Unwritten& entry = at->second;
-    if (data.size() > entry.data.size() - entry.done) continue;
-    if (!std::equal(data.begin(), data.end(), entry.data.begin() + static_cast<ptrdiff_t>(entry.done))) continue;
-    entry.done += data.size();
-    auto node = unwritten_.extract(at);
-    const Unwritten& rest = node.mapped();
-    if (rest.done == rest.data.size()) {
-      Qp& qp = qps_[rest.qpn];
-      Settle(qp, rest);
-      if (rest.message == 0 && rest.asks) OweAcknowledge(qp, rest.psn);
-      constexpr size_t kMostSpare = 256;
-      if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
-    } else {
-      node.key() += data.size();
-      unwritten_.insert(std::move(node));
-    }
-    return;
-  }
+void PacketRules::OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data, bool is_of_queue) {
+  if (keeps_data_ && !is_of_queue) written_.Read(cycle, address, data);
+  const auto written = unwritten_.OnWrite(address, data);
+  if (!written.has_value()) return;
+  Qp& qp = qps_[written->qpn];
+  Settle(qp, *written);
+  if (written->message == 0 && written->asks) OweAcknowledge(qp, written->psn);
 }
 
 void PacketRules::ReportGap(uint32_t qpn, Qp& qp) {
@@ -945,7 +930,7 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
       const auto value = InMemory(packet.atomic_ack_eth.original_data);
       const std::span<const uint8_t> data = is_atomic ? std::span<const uint8_t>(value) : packet.payload;
       if (oldest->work.bytes != nullptr && !qp.has_failed && !data.empty()) {
-        ExpectData({.qpn = qpn, .psn = psn, .message = oldest->number, .data = {}},
+        ExpectData({.qpn = qpn, .psn = psn, .message = oldest->number},
                    PlacesIn(oldest->work, oldest->arrived, data.size()), data);
       }
       oldest->arrived += data.size();
@@ -1029,7 +1014,7 @@ std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
 
 // --- Completions
 
-void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) {
+void PacketRules::OnSendWork(uint32_t qpn, std::optional<SendWork> work) {
   Qp& qp = qps_[qpn];
   qp.follows_works = qp.follows_works && work.has_value() && !qp.has_failed;
   // A bind or local invalidate is no message.
@@ -1041,10 +1026,10 @@ void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) 
     if (invalidation_.begins) invalidation_.begins(KeyIn(work->imm_data));
     return;
   }
-  if (qp.follows_works) Push(qp.works, *work);
+  if (qp.follows_works) Push(qp.works, std::move(*work));
 }
 
-void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) {
+void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendHead>& work) {
   Qp& qp = qps_[qpn];
   // A bind or local invalidate completes behind the messages before it, and is none.
   const bool is_bind = work.has_value() && work->opcode == spec::IbWrOpcode::kBindMw;
@@ -1098,7 +1083,7 @@ std::shared_ptr<std::vector<uint8_t>> PacketRules::TakeShared(Cycle cycle, const
     return tail;
   }
   const auto is_unknown = [](const auto& tail) { return tail == nullptr || tail->size() < spec::RdmaRqReq::kBytes; };
-  if (std::ranges::none_of(received, is_unknown) && cqe.status == spec::IbWcStatus::kSuccess) {
+  if (std::ranges::none_of(received, is_unknown) && cqe.status == spec::IbWcStatus::kSuccess) [[unlikely]] {
     findings_.Add(kCompletionReceive, cycle, QpText(cqe.qp_num) + "receive with wr_id " + Hex(cqe.wr_id),
                   "a receive of shared receive queue " + std::to_string(qp.context.srq) +
                       " that was returned and has not completed");
@@ -1127,7 +1112,7 @@ bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) 
   const auto at = is_reliable && (qp.receives.empty() || matches(qp.receives.front()))
                       ? qp.receives.begin()
                       : std::ranges::find_if(qp.receives, matches);
-  if (at == qp.receives.end() || (is_reliable && at != qp.receives.begin())) {
+  if (at == qp.receives.end() || (is_reliable && at != qp.receives.begin())) [[unlikely]] {
     findings_.Add(
         kCompletionReceive, cycle,
         QpText(cqe.qp_num) + "receive of " + std::to_string(cqe.byte_len) + " bytes, flags " + Hex(cqe.wc_flags),
@@ -1160,7 +1145,7 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
     qp.gap.reset();
     qp.unreported.clear();
     qp.works.clear();
-    EraseUnwritten(cqe.qp_num, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
+    EraseUnwritten(cqe.qp_num, qp, [](const ExpectedWrite& write, uint64_t) { return write.message != 0; });
     return true;
   }
   if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) {
@@ -1171,16 +1156,17 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   // Exception: UC and UD complete when the payload is in the device's transmit buffer. docs/monitor.md, "Exceptions".
   if (qp.context.qp_type != IbQpType::kRc) return false;
   if (!qp.unplaced.empty() && qp.unplaced.front().id <= qp.reported) {
-    EraseUnwritten(cqe.qp_num, qp, [&](const Unwritten& entry, uint64_t address) {
-      if (entry.message == 0 || entry.message > qp.reported) return false;
+    EraseUnwritten(cqe.qp_num, qp, [&](const ExpectedWrite& write, uint64_t address) {
+      if (write.message == 0 || write.message > qp.reported) return false;
       findings_.Add(kCompletionRead, cycle,
-                    QpText(cqe.qp_num) + "success of a READ whose response " + PsnText(entry.psn) + " is not in memory",
+                    QpText(cqe.qp_num) + "success of a READ whose response " + PsnText(write.psn) + " is not in memory",
                     "the write of its payload at " + Hex(address) + " before it");
       return true;
     });
   }
   const uint64_t most = qp.messages_done;
-  if (qp.reported <= most) return false;
+  if (qp.reported <= most) [[likely]]
+    return false;
   findings_.Add(kCompletion, cycle,
                 QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.reported) + " since RTS",
                 std::to_string(most) + " acknowledged");

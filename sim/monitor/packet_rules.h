@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/monitor/expected_writes.h"
 #include "sim/monitor/findings.h"
 #include "sim/monitor/payload_memory.h"
 #include "sim/monitor/ring_rules.h"
@@ -40,9 +40,9 @@ class PacketRules {
   void OnTransmit(Cycle cycle, std::span<const uint8_t> frame);
   void OnReceive(std::span<const uint8_t> frame);
   // The device has read one more work request of the QP's send queue; none: one that cannot be followed.
-  void OnSendWork(uint32_t qpn, const std::optional<SendWork>& work);
+  void OnSendWork(uint32_t qpn, std::optional<SendWork> work);
   // One work request of the QP's send queue was returned as used. `work`: what the device has read of it, if known.
-  void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work);
+  void OnSendUsed(uint32_t qpn, const std::optional<SendHead>& work);
   // One of its receive queue. `tail`: what the device has read of it.
   void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail);
   // A region is another one from now on, with the same key. `moves`: in other memory.
@@ -75,7 +75,8 @@ class PacketRules {
   };
   void SetBinding(Binding binding) { binding_ = std::move(binding); }
   void SetInvalidation(Invalidation invalidation) { invalidation_ = std::move(invalidation); }
-  void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
+  // `is_of_queue`: to a ring or a buffer of a completion queue.
+  void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data, bool is_of_queue);
   // A DMA completion with what may be payload.
   void OnOtherRead(const BoundaryEvent& completion);
   // Nothing keeps the QP from a work request that waits, in a device that is idle up to `deadline`.
@@ -111,14 +112,6 @@ class PacketRules {
   struct Gap {
     Cycle cycle = 0;
     uint32_t psn = 0, expected = 0;
-  };
-  // Payload of a WRITE, or of the response to a READ, that has arrived: what is not in memory yet.
-  struct Unwritten {
-    uint32_t qpn = 0, psn = 0;
-    uint64_t message = 0;  // number of the READ; 0: a WRITE
-    bool asks = false;     // the packet requests an acknowledge
-    std::vector<uint8_t> data;
-    size_t done = 0;  // bytes of `data` written
   };
   // Entries of unwritten_ of one packet of a WRITE, by its PSN, or of one READ, by its number.
   struct Pending {
@@ -238,11 +231,11 @@ class PacketRules {
                    const Places& places);
   // The payload, which starts at this offset of the message, is that of the work request.
   void CheckInline(Cycle cycle, uint32_t qpn, const RocePacket& packet, const SendData& work, uint64_t offset);
-  void ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload);
+  void ExpectData(const ExpectedWrite& write, const Places& places, std::span<const uint8_t> payload);
   template <typename Predicate>
   void EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased);
   // An entry of unwritten_ has left.
-  static void Settle(Qp& qp, const Unwritten& entry);
+  static void Settle(Qp& qp, const ExpectedWrite& write);
   void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
@@ -274,10 +267,8 @@ class PacketRules {
   // Of QPs that were reset or destroyed: since the last answer, and before it.
   std::vector<Peer> left_;
   std::unordered_set<Peer, HashOfPeer> gone_;
-  using UnwrittenMap = std::multimap<uint64_t, Unwritten>;
-  UnwrittenMap unwritten_;                      // by the address of the next byte
-  std::vector<UnwrittenMap::node_type> spare_;  // whose memory is used again
-  Places places_;                               // of PlacesIn and PlacesOf
+  ExpectedWrites unwritten_;
+  Places places_;  // of PlacesIn and PlacesOf
   std::optional<uint64_t> own_mac_;
   PayloadMemory payload_, written_;  // as read; as written by the device
   bool keeps_data_ = false;          // a SEND has arrived: `written_` is needed

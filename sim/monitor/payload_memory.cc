@@ -40,25 +40,40 @@ void PayloadMemory::Read(Cycle cycle, uint64_t address, std::span<const uint8_t>
     page = last_ = young_.emplace(number, std::make_unique<Page>()).first->second.get();
   }
   uint8_t* const at = page->bytes.data() + begin;
-  if (IsAllRead(*page, begin, bytes) && std::memcmp(at, data.data(), bytes) == 0) return;
+  const IsRead is_read = ReadOf(*page, begin, bytes);
+  if (is_read.all && std::memcmp(at, data.data(), bytes) == 0) return;
+  if (is_read.any) KeepChanges(cycle, *page, begin, data.first(bytes));
+  if (!is_read.all) MarkRead(*page, begin, bytes);
+  std::memcpy(at, data.data(), bytes);
+}
+
+// Of what was read before.
+void PayloadMemory::KeepChanges(Cycle cycle, Page& page, size_t begin, std::span<const uint8_t> data) {
+  const uint8_t* const at = page.bytes.data() + begin;
+  const size_t bytes = data.size();
   for (size_t done = 0; done < bytes;) {
     const size_t granule = (begin + done) >> kGranuleShift;
     const size_t part = std::min(bytes - done, ((granule + 1) << kGranuleShift) - begin - done);
     const uint64_t mask = MaskOf(begin + done, begin + done + part, granule);
-    uint64_t& is_read = page->is_read.at(granule);
-    if ((is_read & mask) != 0 && std::memcmp(at + done, data.data() + done, part) != 0) {
-      if (page->changes == nullptr) {
-        page->changes = std::make_unique<Changes>();
-        page->changes->previous = page->bytes;
+    if ((page.is_read.at(granule) & mask) != 0 && std::memcmp(at + done, data.data() + done, part) != 0) {
+      if (page.changes == nullptr) {
+        page.changes = std::make_unique<Changes>();
+        page.changes->previous = page.bytes;
       }
-      page->changes->before.at(granule) = std::exchange(page->changes->last.at(granule), cycle);
-      std::memcpy(page->changes->previous.data() + begin + done, at + done, part);
+      page.changes->before.at(granule) = std::exchange(page.changes->last.at(granule), cycle);
+      std::memcpy(page.changes->previous.data() + begin + done, at + done, part);
     }
-    is_read |= mask;
-    std::memcpy(at + done, data.data() + done, part);
     done += part;
   }
-  page->is_all_read = std::ranges::all_of(page->is_read, [](uint64_t word) { return word == ~uint64_t{0}; });
+}
+
+void PayloadMemory::MarkRead(Page& page, size_t begin, size_t bytes) {
+  const size_t end = begin + bytes;
+  for (size_t granule = begin >> kGranuleShift; granule << kGranuleShift < end; ++granule) {
+    uint64_t& is_read = page.is_read.at(granule);
+    const uint64_t before = std::exchange(is_read, is_read | MaskOf(begin, end, granule));
+    if (before != ~uint64_t{0} && is_read == ~uint64_t{0}) ++page.whole;
+  }
 }
 
 // The bits of the bytes from `begin` to `end` that are in the granule.
@@ -69,14 +84,16 @@ uint64_t PayloadMemory::MaskOf(size_t begin, size_t end, size_t granule) {
   return (~uint64_t{0} >> (kBits - (high - low))) << low;
 }
 
-bool PayloadMemory::IsAllRead(const Page& page, size_t begin, size_t bytes) {
-  if (page.is_all_read) return true;
+PayloadMemory::IsRead PayloadMemory::ReadOf(const Page& page, size_t begin, size_t bytes) {
+  if (page.whole == kGranules) return {.all = true, .any = true};
+  IsRead is_read;
   const size_t end = begin + bytes;
   for (size_t granule = begin >> kGranuleShift; granule << kGranuleShift < end; ++granule) {
-    const uint64_t mask = MaskOf(begin, end, granule);
-    if ((page.is_read.at(granule) & mask) != mask) return false;
+    const uint64_t mask = MaskOf(begin, end, granule), read = page.is_read.at(granule) & mask;
+    is_read.all = is_read.all && read == mask;
+    is_read.any = is_read.any || read != 0;
   }
-  return true;
+  return is_read;
 }
 
 PayloadMemory::Verdict PayloadMemory::Compare(Cycle cycle, uint64_t address, std::span<const uint8_t> data) {
@@ -94,7 +111,7 @@ PayloadMemory::Verdict PayloadMemory::ComparePart(Cycle cycle, uint64_t address,
   const Page* const page = Find(address >> kPageShift);
   if (page == nullptr) return Verdict::kNotRead;
   const size_t begin = address % kPageBytes;
-  if (!IsAllRead(*page, begin, data.size())) return Verdict::kNotRead;
+  if (!ReadOf(*page, begin, data.size()).all) return Verdict::kNotRead;
   if (std::memcmp(page->bytes.data() + begin, data.data(), data.size()) == 0) return Verdict::kEqual;
   for (size_t i = 0; i < data.size(); ++i) {
     if (page->bytes.at(begin + i) == data[i]) continue;

@@ -41,15 +41,20 @@ class PayloadMemory {
   };
   struct Page {
     std::array<uint64_t, kGranules> is_read{};  // a bit per byte
-    bool is_all_read = false;                   // every byte; false: not known
+    uint32_t whole = 0;                         // granules of which every byte was read
     std::array<uint8_t, kPageBytes> bytes{};
     std::unique_ptr<Changes> changes;
   };
   using Pages = std::unordered_map<uint64_t, std::unique_ptr<Page>>;
 
   static uint64_t MaskOf(size_t begin, size_t end, size_t granule);
-  static bool IsAllRead(const Page& page, size_t begin, size_t bytes);
+  struct IsRead {
+    bool all = true, any = false;
+  };
+  static IsRead ReadOf(const Page& page, size_t begin, size_t bytes);
   Page* Find(uint64_t number);
+  static void KeepChanges(Cycle cycle, Page& page, size_t begin, std::span<const uint8_t> data);
+  static void MarkRead(Page& page, size_t begin, size_t bytes);
   Verdict ComparePart(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
 
   Pages young_, old_;  // by address >> kPageShift

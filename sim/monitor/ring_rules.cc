@@ -182,17 +182,17 @@ void RingRules::Enable(uint16_t index) {
   const uint64_t size = queue.size;
   const auto add = [&](uint64_t begin, uint64_t bytes, Part part) {
     MarkPages(begin, bytes);
-    const auto after = areas_.lower_bound(begin);
-    const bool hits_next = after != areas_.end() && after->first - begin < bytes;
-    const bool hits_previous = after != areas_.begin() && std::prev(after)->second.end > begin;
+    const auto after = std::ranges::lower_bound(areas_, begin, {}, &Area::begin);
+    const bool hits_next = after != areas_.end() && after->begin - begin < bytes;
+    const bool hits_previous = after != areas_.begin() && std::prev(after)->end > begin;
     if (hits_next || hits_previous || begin + bytes < begin) {
       queue.is_judged = false;
-      if (hits_next) queues_[after->second.queue].is_judged = false;
-      if (hits_previous) queues_[std::prev(after)->second.queue].is_judged = false;
+      if (hits_next) queues_[after->queue].is_judged = false;
+      if (hits_previous) queues_[std::prev(after)->queue].is_judged = false;
       // Its memory may be accessed; which queue an access is for is not known.
       memory_.Add(uint64_t{index} << 32 | 0xffff'ffff, begin, bytes);
     }
-    if (after == areas_.end() || after->first != begin) areas_[begin] = {begin + bytes, index, part};
+    if (after == areas_.end() || after->begin != begin) areas_.insert(after, {begin, begin + bytes, index, part});
   };
   add(queue.desc, size * kDescriptorBytes, Part::kDescriptors);
   if (queue.is_packed) {
@@ -210,7 +210,7 @@ void RingRules::Release(uint16_t index) {
   if (!queue.is_live && !queue.is_resetting && !queue.has_window) return;  // as it was created
   if (queue.is_live) {
     std::erase(live_, index);
-    std::erase_if(areas_, [index](const auto& entry) { return entry.second.queue == index; });
+    std::erase_if(areas_, [index](const Area& area) { return area.queue == index; });
     for (size_t i = 0; i < queue.descriptors.size(); ++i) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
     }
@@ -234,8 +234,12 @@ void RingRules::ResetPositions(uint16_t index) {
   queue.unread.clear();
   queue.found = 0;
   for (Descriptor& descriptor : queue.descriptors) descriptor.is_available = false;
-  for (auto* const works : {&works_, &receives_}) {
-    works->RemoveIf([&](const Work& one) { return one.queue == index; });
+  works_.RemoveIf([&](const Work& one) { return one.queue == index; });
+  for (Descriptor& descriptor : queue.descriptors) {
+    if (descriptor.kept != Descriptor::Kept::kReceive) continue;
+    receives_.Remove(descriptor.address);
+    descriptor.kept = Descriptor::Kept::kNowhere;
+    memory_.Add(index, descriptor.address, descriptor.bytes);
   }
   queue.used_bytes = queue.used = queue.available = 0;
   queue.is_rung = queue.is_refused = false;
@@ -325,7 +329,8 @@ void RingRules::Owe(uint16_t index) {
 
 void RingRules::CheckOwed(uint16_t index) {
   Queue& queue = queues_[index];
-  if (!queue.owes || !CanInterrupt(queue.vector) || now_ < queue.owed_since + kPatience) return;
+  if (!queue.owes || !CanInterrupt(queue.vector) || now_ < queue.owed_since + kPatience) [[likely]]
+    return;
   findings_.Add(kArmNotifies, queue.owed_since, NameOf(index) + "no interrupt after a CQE that it was armed for",
                 "MSI-X " + std::to_string(queue.vector));
   queue.owes = false;
@@ -387,13 +392,19 @@ void RingRules::Notify(const Queue& queue) {
 
 // --- What the device reads
 
-const RingRules::Area* RingRules::AreaAt(uint64_t address, uint64_t* begin) const {
-  auto after = areas_.upper_bound(address);
-  if (after == areas_.begin()) return nullptr;
-  --after;
-  if (address >= after->second.end) return nullptr;
-  *begin = after->first;
-  return &after->second;
+const RingRules::Area* RingRules::AreaAt(uint64_t address) {
+  uint32_t& known = known_[(address >> 12) % known_.size()];
+  const auto is_nearest = [&](size_t at) {
+    return at < areas_.size() && areas_[at].begin <= address &&
+           (at + 1 == areas_.size() || address < areas_[at + 1].begin);
+  };
+  if (!is_nearest(known)) {
+    const auto after = std::ranges::upper_bound(areas_, address, {}, &Area::begin);
+    if (after == areas_.begin()) return nullptr;
+    known = static_cast<uint32_t>(after - areas_.begin()) - 1;
+  }
+  const Area& area = areas_[known];
+  return address < area.end ? &area : nullptr;
 }
 
 void RingRules::MarkPages(uint64_t address, uint64_t bytes) {
@@ -409,8 +420,7 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
   read.use = Read::Use::kOther;
   if (!MayBeKnown(event.address)) return false;
   read.bytes.clear();
-  uint64_t begin = 0;
-  if (const Area* const area = AreaAt(event.address, &begin)) {
+  if (const Area* const area = AreaAt(event.address)) {
     read.queue = area->queue;
     read.epoch = epochs_[area->queue];
     if (area->part == Part::kDescriptors) read.use = Read::Use::kDescriptors;
@@ -428,37 +438,39 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
     read.epoch = epochs_[read.queue];
     return false;
   }
-  auto work = FindWork(works_, event.address);
-  if (work.value != nullptr) {
-    read.use = event.address == work.address ? Read::Use::kWork : Read::Use::kWorkTail;
-  } else if (work = FindWork(receives_, event.address); work.value != nullptr) {
-    read.use = Read::Use::kReceive;
-  } else {
-    return false;
+  const auto finds = [&](const auto& buffer, Read::Use use) {
+    read.use = use;
+    read.work = buffer.address;
+    read.queue = buffer.value->queue;
+    read.epoch = epochs_[read.queue];
+    return event.address - buffer.address + event.bytes <= buffer.value->bytes;
+  };
+  if (Work* const work = works_.Find(event.address); work != nullptr && work->bytes != 0) {
+    return finds(AddressMap<Work>::Found{event.address, work}, Read::Use::kWork);
   }
-  read.work = work.address;
-  read.queue = work.value->queue;
-  read.epoch = epochs_[read.queue];
-  return false;
+  if (Receive* const receive = receives_.Find(event.address); receive != nullptr && receive->bytes != 0) {
+    return finds(AddressMap<Receive>::Found{event.address, receive}, Read::Use::kReceive);
+  }
+  if (const auto work = FindBuffer(works_, event.address); work.value != nullptr) {
+    return finds(work, Read::Use::kWorkTail);
+  }
+  const auto receive = FindBuffer(receives_, event.address);
+  return receive.value != nullptr && finds(receive, Read::Use::kReceive);
 }
 
-AddressMap<RingRules::Work>::Found RingRules::FindWork(AddressMap<Work>& works, uint64_t address) {
-  const auto found = works.FindBefore(address);
+template <typename Buffer>
+typename AddressMap<Buffer>::Found RingRules::FindBuffer(AddressMap<Buffer>& buffers, uint64_t address) {
+  const auto found = buffers.FindBefore(address);
   if (found.value == nullptr || address - found.address >= found.value->bytes) return {};
   return found;
 }
 
-void RingRules::AddWork(AddressMap<Work>& works, uint64_t address, uint16_t queue, uint16_t head, uint32_t bytes) {
-  Work& work = works.Add(address);
-  work.queue = queue;
-  work.head = head;
-  work.bytes = bytes;
-  work.work.reset();
-  // A message in progress may need what was read.
-  if (work.tail != nullptr && work.tail.use_count() == 1) {
-    work.tail->clear();
+// A message in progress may need what was read.
+void RingRules::Renew(std::shared_ptr<std::vector<uint8_t>>& tail) {
+  if (tail != nullptr && tail.use_count() == 1) {
+    tail->clear();
   } else {
-    work.tail = std::make_shared<std::vector<uint8_t>>();
+    tail = std::make_shared<std::vector<uint8_t>>();
   }
 }
 
@@ -487,9 +499,11 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
     }
     return ExpectWorks(read.queue);
   }
-  // Parts of a read arrive in order and may cut a descriptor.
-  const uint64_t start = event.address - read.bytes.size();
-  read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
+  if (read.use == Read::Use::kReceive) {
+    const Receive* const receive = receives_.Find(read.work);
+    if (receive != nullptr) ExtendTail(*receive->tail, read.work, event.address, event.payload);
+    return;
+  }
   if (read.use == Read::Use::kWork || read.use == Read::Use::kWorkTail) {
     const Work* const work = works_.Find(read.work);
     const bool is_extensible = work != nullptr && work->IsExtensible();
@@ -497,29 +511,40 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
     if (work != nullptr && !ExtendTail(*work->tail, begin, event.address, event.payload)) {
       listener_.OnSendWork(queue.owner, {});
     }
-  } else if (read.use == Read::Use::kReceive) {
-    const Work* const work = receives_.Find(read.work);
-    if (work != nullptr) ExtendTail(*work->tail, read.work, event.address, event.payload);
+    if (read.use == Read::Use::kWorkTail) return;
   }
-  if (read.use == Read::Use::kWorkTail || read.use == Read::Use::kReceive) return;
+  // Parts of a read arrive in order and may cut a descriptor.
+  std::span<const uint8_t> bytes = event.payload;
+  const uint64_t start = event.address - read.bytes.size();
+  if (!read.bytes.empty()) {
+    read.bytes.insert(read.bytes.end(), bytes.begin(), bytes.end());
+    bytes = read.bytes;
+  }
+  const auto keep_from = [&](size_t at) {
+    if (!read.bytes.empty()) {
+      read.bytes.erase(read.bytes.begin(), read.bytes.begin() + static_cast<ptrdiff_t>(at));
+    } else if (at < bytes.size()) {
+      read.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end());
+    }
+  };
   if (read.use == Read::Use::kWork) {
     const Work* const work = works_.Find(read.work);
-    if (read.bytes.size() < (work == nullptr ? kWorkBytes : work->FirstBytes())) return;
+    if (bytes.size() < (work == nullptr ? kWorkBytes : work->FirstBytes())) return keep_from(0);
     read.use = Read::Use::kWorkTail;  // what follows
-    return SetWork(read.queue, start, read.bytes);
+    return SetWork(read.queue, start, bytes);
   }
   size_t at = 0;
-  for (; at + kDescriptorBytes <= read.bytes.size(); at += kDescriptorBytes) {
+  for (; at + kDescriptorBytes <= bytes.size(); at += kDescriptorBytes) {
     if (read.use == Read::Use::kTable) {
-      AddTableEntry(read.queue, read.head, read.bytes.data() + at);
+      AddTableEntry(read.queue, read.head, bytes.data() + at);
       continue;
     }
     const uint64_t offset = start + at - queue.desc;
     if (offset % kDescriptorBytes != 0 || offset / kDescriptorBytes >= queue.size) continue;
-    SetDescriptor(read.queue, static_cast<uint16_t>(offset / kDescriptorBytes), read.bytes.data() + at);
+    SetDescriptor(read.queue, static_cast<uint16_t>(offset / kDescriptorBytes), bytes.data() + at);
   }
   if (read.use == Read::Use::kDescriptors) ExpectWorks(read.queue);
-  read.bytes.erase(read.bytes.begin(), read.bytes.begin() + static_cast<ptrdiff_t>(at));
+  keep_from(at);
 }
 
 // The device reads the elements in their order, and for a replay again.
@@ -545,12 +570,12 @@ void RingRules::ExpectWorks(uint16_t index) {
     if (!queue.is_packed && !queue.are_heads_new[place]) return;
     const size_t head = queue.is_packed ? place : static_cast<size_t>(queue.heads[place]);
     if (head >= queue.descriptors.size()) return;
-    const Descriptor& descriptor = queue.descriptors[head];
-    const Work* const known = works_.Find(descriptor.address);
+    Descriptor& descriptor = queue.descriptors[head];
     if (!descriptor.is_known || !descriptor.is_available) return;
     // Of a packed ring: available in this lap. [virtio 1.3, 2.8.1]
     const bool is_even_lap = queue.found / queue.size % 2 == 0;
     if (queue.is_packed && ((descriptor.flags & spec::VirtqDescFlags::kAvail) != 0) != is_even_lap) return;
+    const Work* const known = works_.Find(descriptor.address);
     if (known != nullptr && known->queue == index && known->head == head) return;  // still the last one
     ++queue.found;
     queue.are_heads_new[place] = false;
@@ -560,14 +585,23 @@ void RingRules::ExpectWorks(uint16_t index) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
-    AddWork(works_, descriptor.address, index, static_cast<uint16_t>(head), descriptor.bytes);
+    Work& work = works_.Add(descriptor.address);
+    work.queue = index;
+    work.head = static_cast<uint16_t>(head);
+    work.bytes = descriptor.bytes;
+    work.is_read = false;
+    Renew(work.tail);
+    descriptor.kept = Descriptor::Kept::kWork;
     queue.unread.push_back(descriptor.address);
   }
 }
 
-const std::optional<SendWork>& RingRules::WorkOf(const Work* work) {
-  static const std::optional<SendWork> kUnknown;
-  return work == nullptr ? kUnknown : work->work;
+std::optional<SendWork> RingRules::WorkOf(const Work* work) {
+  return work == nullptr || !work->is_read ? std::nullopt : std::optional(ParseWork(*work));
+}
+
+std::optional<SendHead> RingRules::HeadOf(const Work* work) {
+  return work == nullptr || !work->is_read ? std::nullopt : std::optional(ParseHead(*work));
 }
 
 // Reads may be answered in another order than they were made in.
@@ -575,7 +609,7 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
   Work* const found = works_.Find(address);
   if (found == nullptr) return;
   const size_t count = std::min(found->FirstBytes(), bytes.size());
-  if (found->work.has_value()) {  // read again
+  if (found->is_read) {  // read again
     if (!std::ranges::equal(std::span(found->first).first(count), bytes.first(count))) {
       listener_.OnSendWork(queues_[index].owner, {});
     }
@@ -583,31 +617,39 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
   }
   found->first = {};
   std::ranges::copy(bytes.first(count), found->first.begin());
-  found->work = ParseWork(*found);
+  found->is_read = true;
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
     const Work* const next = works_.Find(queue.unread.front());
-    if (next != nullptr && !next->work.has_value()) return;
+    if (next != nullptr && !next->is_read) return;
     listener_.OnSendWork(queue.owner, WorkOf(next));
-    if (queue.is_refused) listener_.OnSendUsed(queue.owner, WorkOf(next));
+    if (queue.is_refused) listener_.OnSendUsed(queue.owner, HeadOf(next));
     queue.unread.erase(queue.unread.begin());
   }
 }
 
 // Base and elements of an extensible work request start as an rdma_sq_req does.
-SendWork RingRules::ParseWork(const Work& read) {
+SendHead RingRules::ParseHead(const Work& read) {
   using Layout = spec::RdmaSqReq;
   const uint8_t* const bytes = read.first.data();
-  SendWork work = {.wr_id = Little(std::span(bytes, sizeof work.wr_id)),
+  SendHead head = {.wr_id = Little(std::span(bytes, sizeof head.wr_id)),
                    .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
                    .send_flags = bytes[Layout::kSendFlagsOffset],
-                   .imm_data = {},
-                   .rdma = spec::RdmaSqReqRdma::Decode(bytes + Layout::kWrOffset),
-                   .atomic = spec::RdmaSqReqAtomic::Decode(bytes + Layout::kWrOffset),
-                   .bind = spec::RdmaSqReqBind::Decode(bytes + Layout::kWrOffset),
-                   .data = {.bytes = read.tail}};
-  std::copy_n(bytes + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
-  if (!read.IsExtensible()) return work;
+                   .imm_data = {}};
+  std::copy_n(bytes + Layout::kImmDataOffset, head.imm_data.size(), head.imm_data.begin());
+  return head;
+}
+
+SendWork RingRules::ParseWork(const Work& read) {
+  const uint8_t* const bytes = read.first.data();
+  SendWork work = {ParseHead(read), {}, {}, {}, {.bytes = read.tail}};
+  if (!read.IsExtensible()) {
+    const uint8_t* const wr = bytes + spec::RdmaSqReq::kWrOffset;
+    work.rdma = spec::RdmaSqReqRdma::Decode(wr);
+    work.atomic = spec::RdmaSqReqAtomic::Decode(wr);
+    work.bind = spec::RdmaSqReqBind::Decode(wr);
+    return work;
+  }
   // An element for each bit, in their order.
   using Element = spec::RdmaSqElement;
   const uint8_t elements = bytes[spec::RdmaSqBase::kElementsOffset];
@@ -660,12 +702,13 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   descriptor.id = id;
   descriptor.is_available = true;
   if (is_same) return;  // read again
-  if (const Work* const work = works_.Find(descriptor.address);
-      descriptor.is_known && work != nullptr && work->queue == index && work->head == number) {
-    listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
+  if (descriptor.is_known && descriptor.kept == Descriptor::Kept::kWork) {
+    const Work* const work = works_.Find(descriptor.address);
+    const bool is_own = work != nullptr && work->queue == index && work->head == number;
+    if (is_own) listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
   }
   DropBuffer(index, descriptor, number);
-  descriptor = {split.addr, split.len, flags, split.next, id, true, true};
+  descriptor = {split.addr, split.len, flags, split.next, id, true, true, Descriptor::Kept::kNowhere};
   // The device does not access it, and it may be another queue's: it says nothing of what is read there.
   if (!IsInWindow(queue, split.addr, split.len)) {
     queue.is_broken = true;
@@ -678,15 +721,39 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
     tables_[split.addr] = {split.addr + split.len, index, number};
   } else if (queue.kind == TableQueueKind::kCq && split.len >= spec::RdmaCqReq::kBytes) {
-    if (const Cqe* const known = cqes_.Find(split.addr)) --queues_[known->queue].cqes;
-    cqes_.Add(split.addr) = {index, number, 0, {}};
-    ++queue.cqes;
+    return AddCqe(index, number, descriptor);
   } else if (queue.kind == TableQueueKind::kEvent) {
     event_buffers_.Add(split.addr) = index;
+    descriptor.kept = Descriptor::Kept::kEvent;
   } else if (queue.kind == TableQueueKind::kRq) {
-    AddWork(receives_, split.addr, index, number, split.len);
+    return AddReceive(index, number, descriptor);
   }
   AddBuffer(index, split.addr, split.len);
+}
+
+// The buffer that was there is in memory_ alone from now on.
+void RingRules::AddCqe(uint16_t index, uint16_t number, Descriptor& descriptor) {
+  if (const Cqe* const other = cqes_.Find(descriptor.address)) {
+    --queues_[other->queue].cqes;
+    memory_.Add(other->queue, descriptor.address, other->bytes);
+    queues_[other->queue].descriptors[other->head].kept = Descriptor::Kept::kNowhere;
+  }
+  cqes_.Add(descriptor.address) = {index, number, descriptor.bytes, 0, {}};
+  descriptor.kept = Descriptor::Kept::kCqe;
+  ++queues_[index].cqes;
+}
+
+void RingRules::AddReceive(uint16_t index, uint16_t number, Descriptor& descriptor) {
+  if (const Receive* const other = receives_.Find(descriptor.address)) {
+    memory_.Add(other->queue, descriptor.address, other->bytes);
+    queues_[other->queue].descriptors[other->head].kept = Descriptor::Kept::kNowhere;
+  }
+  Receive& receive = receives_.Add(descriptor.address);
+  receive.queue = index;
+  receive.head = number;
+  receive.bytes = descriptor.bytes;
+  Renew(receive.tail);
+  descriptor.kept = Descriptor::Kept::kReceive;
 }
 
 void RingRules::AddTableEntry(uint16_t index, uint16_t head, const uint8_t* bytes) {
@@ -712,23 +779,32 @@ void RingRules::AddBuffer(uint16_t index, uint64_t address, uint64_t bytes) {
 void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t number) {
   if (!descriptor.is_known) return;
   Queue& queue = queues_[index];
-  memory_.Remove(index, descriptor.address, descriptor.bytes);
   if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0) {
     const auto at = tables_.find(descriptor.address);
     if (at != tables_.end() && at->second.queue == index && at->second.head == number) tables_.erase(at);
     for (const auto& [address, bytes] : queue.tables[number]) memory_.Remove(index, address, bytes);
     queue.tables.erase(number);
   }
-  if (queue.kind == TableQueueKind::kEvent) event_buffers_.Remove(descriptor.address);
-  const Cqe* const cqe = queue.cqes == 0 ? nullptr : cqes_.Find(descriptor.address);
-  if (cqe != nullptr && cqe->queue == index && cqe->head == number) {
-    if (cqe->have >= spec::RdmaCqReq::kBytes) --queue.filled;
-    cqes_.Remove(descriptor.address);
-    --queue.cqes;
-  }
-  for (auto* const works : {&works_, &receives_}) {
-    const Work* const work = works->Find(descriptor.address);
-    if (work != nullptr && work->queue == index && work->head == number) works->Remove(descriptor.address);
+  switch (descriptor.kept) {
+    case Descriptor::Kept::kCqe: {
+      const Cqe* const cqe = cqes_.Find(descriptor.address);
+      if (cqe != nullptr && cqe->have >= spec::RdmaCqReq::kBytes) --queue.filled;
+      cqes_.Remove(descriptor.address);
+      --queue.cqes;
+      break;
+    }
+    case Descriptor::Kept::kReceive: receives_.Remove(descriptor.address); break;
+    case Descriptor::Kept::kEvent:
+      event_buffers_.Remove(descriptor.address);
+      memory_.Remove(index, descriptor.address, descriptor.bytes);
+      break;
+    case Descriptor::Kept::kWork: {
+      const Work* const work = works_.Find(descriptor.address);
+      if (work != nullptr && work->queue == index && work->head == number) works_.Remove(descriptor.address);
+      memory_.Remove(index, descriptor.address, descriptor.bytes);
+      break;
+    }
+    case Descriptor::Kept::kNowhere: memory_.Remove(index, descriptor.address, descriptor.bytes); break;
   }
   descriptor = {};
 }
@@ -747,10 +823,9 @@ void RingRules::DropChain(uint16_t index, uint16_t head) {
 
 bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
   if (!MayBeKnown(event.address)) return false;
-  uint64_t begin = 0;
-  if (const Area* const area = AreaAt(event.address, &begin)) {
+  if (const Area* const area = AreaAt(event.address)) {
     const uint16_t index = area->queue;
-    const uint64_t at = event.address - begin;
+    const uint64_t at = event.address - area->begin;
     const bool is_inside = event.address + event.bytes <= area->end;
     const Part part = area->part;
     if (queues_[index].is_judged && part != Part::kDriver && queues_[index].is_packed == (part == Part::kDescriptors)) {
@@ -763,15 +838,16 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
   }
   const auto [address, cqe] = cqes_.FindBefore(event.address);
   const uint64_t at = event.address - address;
+  const bool is_inside = cqe != nullptr && at + event.bytes <= cqe->bytes;
   if (cqe == nullptr || at + event.bytes > spec::RdmaCqReq::kBytes) {
     WriteEvent(event);
-    return false;
+    return is_inside;
   }
   std::copy(event.payload.begin(), event.payload.end(), cqe->content.begin() + static_cast<ptrdiff_t>(at));
   const bool was_filled = cqe->have >= spec::RdmaCqReq::kBytes;
   cqe->have += event.bytes;
   if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->queue].filled;
-  return false;
+  return is_inside;
 }
 
 // What the device reports has stopped: nothing is owed of it. [docs/decisions/0003]
@@ -802,8 +878,7 @@ void RingRules::WriteEvent(const BoundaryEvent& event) {
 // The driver does not see which work requests are used from here on, but those that the device has read may have CQEs,
 // in their order. (docs/decisions/0003, refused writes)
 void RingRules::OnDmaRefusal(uint64_t address) {
-  uint64_t begin = 0;
-  const Area* const area = AreaAt(address, &begin);
+  const Area* const area = AreaAt(address);
   if (area == nullptr) return;
   Queue& queue = queues_[area->queue];
   if (area->part != (queue.is_packed ? Part::kDescriptors : Part::kDevice) || queue.is_refused) return;
@@ -814,8 +889,8 @@ void RingRules::OnDmaRefusal(uint64_t address) {
     const int32_t head = queue.heads[number % queue.size];
     const bool is_known = head >= 0 && static_cast<size_t>(head) < queue.descriptors.size();
     const Work* const work = is_known ? works_.Find(queue.descriptors[static_cast<size_t>(head)].address) : nullptr;
-    if (work != nullptr && !work->work.has_value()) return;  // not read yet (SetWork)
-    listener_.OnSendUsed(queue.owner, WorkOf(work));
+    if (work != nullptr && !work->is_read) return;  // not read yet (SetWork)
+    listener_.OnSendUsed(queue.owner, HeadOf(work));
   }
 }
 
@@ -826,7 +901,7 @@ void RingRules::WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<co
   if (at < kUsedEntries) {
     if (at == spec::VirtqUsed::kIdxOffset && bytes.size() == kIndexBytes) {
       UsedIndex(cycle, index, static_cast<uint16_t>(Little(bytes)));
-    } else if (at != spec::VirtqUsed::kFlagsOffset || bytes.size() != kIndexBytes) {
+    } else if (at != spec::VirtqUsed::kFlagsOffset || bytes.size() != kIndexBytes) [[unlikely]] {
       findings_.Add(kUsedElement, cycle,
                     NameOf(index) + "write of " + std::to_string(bytes.size()) + " bytes at " + std::to_string(at) +
                         " of the used ring",
@@ -835,7 +910,8 @@ void RingRules::WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<co
     return;
   }
   const uint64_t next = queue.used_bytes % ring;
-  if (at - kUsedEntries != next || next + bytes.size() > ring || next % kElementBytes + bytes.size() > kElementBytes) {
+  if (at - kUsedEntries != next || next + bytes.size() > ring || next % kElementBytes + bytes.size() > kElementBytes)
+      [[unlikely]] {
     findings_.Add(kUsedElement, cycle,
                   NameOf(index) + std::to_string(bytes.size()) + " bytes at used element " +
                       std::to_string((at - kUsedEntries) / kElementBytes),
@@ -852,7 +928,7 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
   Queue& queue = queues_[index];
   const uint64_t number = queue.used_bytes / kElementBytes - 1;
   const auto element = spec::VirtqUsedElem::Decode(queue.element.data());
-  if (number >= queue.available) {
+  if (number >= queue.available) [[unlikely]] {
     findings_.Add(kUsedAvailable, cycle, NameOf(index) + "used element " + std::to_string(number),
                   "at most " + std::to_string(queue.available) + " buffers, as available when read");
   }
@@ -882,7 +958,8 @@ void RingRules::ReportSkip(uint16_t index, const Queue::Skip& skip) {
 
 // [virtio 1.3, 2.7.8.2: as many as were written]
 void RingRules::CheckLength(Cycle cycle, uint16_t index, uint32_t bytes) {
-  if (queues_[index].kind != TableQueueKind::kCq || bytes == spec::RdmaCqReq::kBytes) return;
+  if (queues_[index].kind != TableQueueKind::kCq || bytes == spec::RdmaCqReq::kBytes) [[likely]]
+    return;
   findings_.Add(kUsedLength, cycle, NameOf(index) + "used length " + std::to_string(bytes),
                 std::to_string(spec::RdmaCqReq::kBytes) + ", a CQE");
 }
@@ -892,7 +969,7 @@ void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
   const uint64_t elements = queue.used_bytes / kElementBytes;
   // Elements may be written ahead of the index that makes them visible.
   const auto grows = static_cast<uint16_t>(value - queue.used_index);
-  if (grows == 0 || grows > elements - queue.used) {
+  if (grows == 0 || grows > elements - queue.used) [[unlikely]] {
     findings_.Add(kUsedIndex, cycle,
                   NameOf(index) + "used index " + std::to_string(value) + " after " + std::to_string(queue.used_index),
                   "at most " + std::to_string(static_cast<uint16_t>(queue.used_index + elements - queue.used)) +
@@ -918,18 +995,18 @@ void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<
   }
   // The flags come last and make the descriptor used. (spec/virtio.toml, pvirtq_desc)
   if (at % kDescriptorBytes + bytes.size() <= spec::PvirtqDesc::kFlagsOffset) return;
-  if (at % kDescriptorBytes + bytes.size() != kDescriptorBytes) {
+  if (at % kDescriptorBytes + bytes.size() != kDescriptorBytes) [[unlikely]] {
     findings_.Add(kUsedElement, cycle, NameOf(index) + "write across descriptor " + std::to_string(number),
                   "within it");
     return;
   }
   const auto flags = static_cast<uint16_t>(Little(bytes.last(kIndexBytes)));
-  if (((flags & spec::VirtqDescFlags::kAvail) != 0) != ((flags & spec::VirtqDescFlags::kUsed) != 0)) {
+  if (((flags & spec::VirtqDescFlags::kAvail) != 0) != ((flags & spec::VirtqDescFlags::kUsed) != 0)) [[unlikely]] {
     findings_.Add(kUsedElement, cycle,
                   NameOf(index) + "descriptor " + std::to_string(number) + " with flags " + Hex(flags),
                   "avail equal to used");
   }
-  if (!queue.descriptors[number].is_available) {
+  if (!queue.descriptors[number].is_available) [[unlikely]] {
     findings_.Add(kUsedAvailable, cycle, NameOf(index) + "used descriptor " + std::to_string(number),
                   "one that was read as available and not used since");
   }
@@ -952,7 +1029,7 @@ void RingRules::Exchange(uint16_t index, uint16_t number) {
            descriptor.id == id->second;
   });
   if (id != queue.packed_ids.end()) queue.packed_ids.erase(id);
-  if (at == queue.descriptors.end()) {
+  if (at == queue.descriptors.end()) [[unlikely]] {
     findings_.Add(kUsedAvailable, now_, NameOf(index) + "used descriptor " + std::to_string(number),
                   "the id of a buffer that was read as available and not used since");
     return;
@@ -961,8 +1038,8 @@ void RingRules::Exchange(uint16_t index, uint16_t number) {
   if (other == number) return;
   std::swap(queue.descriptors[other], queue.descriptors[number]);
   for (const uint16_t place : {other, number}) {
-    Work* const work = receives_.Find(queue.descriptors[place].address);
-    if (work != nullptr && work->queue == index) work->head = place;
+    if (queue.descriptors[place].kept != Descriptor::Kept::kReceive) continue;
+    if (Receive* const receive = receives_.Find(queue.descriptors[place].address)) receive->head = place;
   }
 }
 
@@ -974,12 +1051,12 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
   }
   const bool exists = head < queue.descriptors.size();
   if (queue.kind == TableQueueKind::kSq && !queue.is_refused) {
-    listener_.OnSendUsed(queue.owner, WorkOf(exists ? works_.Find(queue.descriptors[head].address) : nullptr));
+    listener_.OnSendUsed(queue.owner, HeadOf(exists ? works_.Find(queue.descriptors[head].address) : nullptr));
   }
   if (queue.kind == TableQueueKind::kRq) {
-    const Work* const work = exists ? receives_.Find(queue.descriptors[head].address) : nullptr;
-    const bool is_own = work != nullptr && work->queue == index && work->head == head;
-    listener_.OnReceiveUsed(queue.owner, is_own ? work->tail : nullptr);
+    const Receive* const receive = exists ? receives_.Find(queue.descriptors[head].address) : nullptr;
+    const bool is_own = receive != nullptr && receive->queue == index && receive->head == head;
+    listener_.OnReceiveUsed(queue.owner, is_own ? receive->tail : nullptr);
   }
   if (!exists) return;
   const Descriptor& descriptor = queue.descriptors[head];
@@ -987,7 +1064,7 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
     const Cqe* const cqe = cqes_.Find(descriptor.address);
     // Missing: the driver gave several buffers one address, or an indirect table.
     if (cqe != nullptr && cqe->queue == index && cqe->head == head) {
-      if (cqe->have < spec::RdmaCqReq::kBytes) {
+      if (cqe->have < spec::RdmaCqReq::kBytes) [[unlikely]] {
         findings_.Add(kCqeWritten, cycle,
                       NameOf(index) + "buffer " + std::to_string(head) + " used with " + std::to_string(cqe->have) +
                           " bytes written",
@@ -1011,7 +1088,7 @@ void RingRules::OnMsix(Cycle cycle, uint16_t vector) {
   });
   if (vector == config_vector_) return;  // changes of configuration are not watched
   uint64_t& causes = causes_[vector];
-  if (causes == 0) {
+  if (causes == 0) [[unlikely]] {
     findings_.Add(kMsixCause, cycle, "MSI-X " + std::to_string(vector),
                   "a used buffer or an arm of one of its queues since the last one");
     return;

@@ -44,12 +44,14 @@ struct SendData {
   }
 };
 
-// From the first bytes of a work request of a send queue.
-struct SendWork {
+// From the first bytes of a work request of a send queue: what its completion needs, and what its message does.
+struct SendHead {
   uint64_t wr_id = 0;
   spec::IbWrOpcode opcode{};
   uint8_t send_flags = 0;
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
+};
+struct SendWork : SendHead {
   spec::RdmaSqReqRdma rdma;      // of an RDMA operation
   spec::RdmaSqReqAtomic atomic;  // of an atomic operation, ATOMIC WRITE or FLUSH
   spec::RdmaSqReqBind bind;      // of a bind
@@ -63,8 +65,8 @@ class RingRules {
     virtual void OnNetTransmit() = 0;
     // The device has read one more work request of the send queue, in the queue's order; none: one that cannot be
     // followed.
-    virtual void OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) = 0;
-    virtual void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) = 0;
+    virtual void OnSendWork(uint32_t qpn, std::optional<SendWork> work) = 0;
+    virtual void OnSendUsed(uint32_t qpn, const std::optional<SendHead>& work) = 0;
     virtual void OnAnswer() = 0;                                      // of a control command
     virtual bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;  // true: it is solicited
     // `tail`: the work request, as much as the device has read of it.
@@ -124,12 +126,16 @@ class RingRules {
 
  private:
   struct Descriptor {
+    // Where its buffer is kept, besides memory_, if not replaced there by another one at the same address. Those of
+    // kCqe and kReceive are not in memory_ meanwhile.
+    enum class Kept : uint8_t { kNowhere, kCqe, kEvent, kWork, kReceive };
     uint64_t address = 0;
     uint32_t bytes = 0;
     uint16_t flags = 0, next = 0;
     uint16_t id = 0;  // packed
     bool is_known = false;
     bool is_available = false;  // packed: read as available and not used since
+    Kept kept{};
   };
   struct Queue {
     // As written to common configuration and by firmware.
@@ -182,7 +188,7 @@ class RingRules {
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
   struct Area {
-    uint64_t end = 0;
+    uint64_t begin = 0, end = 0;
     uint16_t queue = 0;
     Part part{};
   };
@@ -192,24 +198,30 @@ class RingRules {
     uint64_t epoch = 0;
     uint16_t head = 0;           // of an indirect table
     uint64_t work = 0;           // address of a work request
-    std::vector<uint8_t> bytes;  // of a descriptor that is not complete yet
+    std::vector<uint8_t> bytes;  // of a descriptor or work request that is not complete yet
   };
+  // A buffer of a completion queue.
   struct Cqe {
     uint16_t queue = 0, head = 0;
-    uint32_t have = 0;
+    uint32_t bytes = 0, have = 0;
     std::array<uint8_t, spec::RdmaCqReq::kBytes> content{};
   };
   // What the device reads first of a work request.
   static constexpr size_t kWorkBytes = spec::RdmaSqReq::kInlineDataOffset;
   static constexpr size_t kExtensibleBytes = spec::kDmaFetchBytes;
+  struct Receive {
+    uint16_t queue = 0, head = 0;
+    uint32_t bytes = 0;
+    std::shared_ptr<std::vector<uint8_t>> tail{};  // as much as the device has read
+  };
   struct Work {
     bool IsExtensible() const { return bytes < spec::RdmaSqReq::kBytes; }
     size_t FirstBytes() const { return IsExtensible() ? std::min<size_t>(bytes, kExtensibleBytes) : kWorkBytes; }
     uint16_t queue = 0, head = 0;
     uint32_t bytes = 0;
-    std::optional<SendWork> work;
-    std::array<uint8_t, std::max(kWorkBytes, kExtensibleBytes)> first{};  // of which `work` is
-    std::shared_ptr<std::vector<uint8_t>> tail{};
+    std::shared_ptr<std::vector<uint8_t>> tail{};  // see SendData
+    bool is_read = false;                          // its first bytes
+    std::array<uint8_t, std::max(kWorkBytes, kExtensibleBytes)> first{};
   };
   struct Table {
     uint64_t end = 0;
@@ -220,7 +232,8 @@ class RingRules {
   void Enable(uint16_t index);
   void Release(uint16_t index);
   void ResetPositions(uint16_t index);
-  const Area* AreaAt(uint64_t address, uint64_t* begin) const;
+  // That begins there or before, as the nearest one, and does not end before; null: none.
+  const Area* AreaAt(uint64_t address);
   void SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes);
   void AddTableEntry(uint16_t index, uint16_t head, const uint8_t* bytes);
   void AddBuffer(uint16_t index, uint64_t address, uint64_t bytes);
@@ -240,15 +253,21 @@ class RingRules {
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
+  static SendHead ParseHead(const Work& read);
   static SendWork ParseWork(const Work& read);
   // False: what was known is other now. A program must not change a work request that it has posted, so a hostile one
   // has.
   static bool ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
-  // The work request whose buffer has this address; none: null.
-  static AddressMap<Work>::Found FindWork(AddressMap<Work>& works, uint64_t address);
-  static const std::optional<SendWork>& WorkOf(const Work* work);
+  // The buffer that has this address; none: null.
+  template <typename Buffer>
+  static typename AddressMap<Buffer>::Found FindBuffer(AddressMap<Buffer>& buffers, uint64_t address);
+  // Null, or not read: none.
+  static std::optional<SendWork> WorkOf(const Work* work);
+  static std::optional<SendHead> HeadOf(const Work* work);
   static bool IsInWindow(const Queue& queue, uint64_t address, uint64_t bytes);
-  static void AddWork(AddressMap<Work>& works, uint64_t address, uint16_t queue, uint16_t head, uint32_t bytes);
+  static void Renew(std::shared_ptr<std::vector<uint8_t>>& tail);
+  void AddCqe(uint16_t index, uint16_t number, Descriptor& descriptor);
+  void AddReceive(uint16_t index, uint16_t number, Descriptor& descriptor);
   void MarkPages(uint64_t address, uint64_t bytes);
   // False: the access is to none of them.
   bool MayBeKnown(uint64_t address) const { return pages_[(address >> 12) % pages_.size()]; }
@@ -282,12 +301,14 @@ class RingRules {
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
   std::vector<uint16_t> live_;          // queues
-  std::map<uint64_t, Area> areas_;      // by begin
+  std::vector<Area> areas_;             // in the order of their begins, which differ
+  std::array<uint32_t, 256> known_{};   // indexes of areas that were found, by a part of the page's number
   std::map<uint64_t, Table> tables_;    // indirect tables, by begin
   AddressMap<Cqe> cqes_;                // buffers of completion queues
   AddressMap<uint16_t> event_buffers_;  // of the event queue: its number
   bool has_lost_events_ = false;
-  AddressMap<Work> works_, receives_;    // of send queues, of receive queues
+  AddressMap<Work> works_;               // of send queues
+  AddressMap<Receive> receives_;         // of receive queues
   std::unordered_set<uint32_t> shared_;  // numbers of shared receive queues
   std::vector<Read> reads_;              // by tag
   // Pages that may have rings, tables, work requests or CQEs, by a part of their number: most accesses are payload.

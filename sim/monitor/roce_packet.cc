@@ -92,10 +92,11 @@ void ReadIp(RocePacket& packet, const uint8_t* ip) {
 }
 
 void CheckIpv4(RocePacket& packet, const uint8_t* ip) {
-  if (Network16(ip + 10) != Ipv4Checksum(ip)) {
+  if (Network16(ip + 10) != Ipv4Checksum(ip)) [[unlikely]] {
     Break(packet, kWireHeader, "IPv4 header checksum " + Hex(Network16(ip + 10)), Hex(Ipv4Checksum(ip)));
   }
-  if ((ip[6] & 0xc0) != 0x40) Break(packet, kWireHeader, "IPv4 flags " + Hex(ip[6] >> 5), "don't fragment");
+  if ((ip[6] & 0xc0) != 0x40) [[unlikely]]
+    Break(packet, kWireHeader, "IPv4 flags " + Hex(ip[6] >> 5), "don't fragment");
 }
 
 // Where a RoCEv2 packet is in its frame.
@@ -164,7 +165,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   const size_t ip_length = is_ipv6 ? ip_bytes + Network16(header + 4) : Network16(header + 2);
   const size_t udp_length = Network16(frame.data() + udp + 4);
   const size_t end = ip + ip_length;
-  if (end > frame.size() || ip_length != ip_bytes + udp_length) {
+  if (end > frame.size() || ip_length != ip_bytes + udp_length) [[unlikely]] {
     Break(packet, kWireLength,
           "IP length " + std::to_string(ip_length) + " and UDP length " + std::to_string(udp_length) + " in " +
               std::to_string(frame.size() - ip) + " bytes",
@@ -172,7 +173,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
     return result;
   }
   constexpr size_t kIcrc = spec::kIcrcBytes;
-  if (end < bth + spec::Bth::kBytes + kIcrc) {
+  if (end < bth + spec::Bth::kBytes + kIcrc) [[unlikely]] {
     Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "a BTH and an ICRC");
     return result;
   }
@@ -183,14 +184,15 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   const uint32_t icrc = tail[0] | uint32_t{tail[1]} << 8 | uint32_t{tail[2]} << 16 | uint32_t{tail[3]} << 24;
   const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc, packet.checksum);
   packet.is_intact = icrc == right;
-  if (icrc != right) Break(packet, kWireIcrc, "ICRC " + Hex(icrc), Hex(right));
-  if (!packet.info.valid) {
+  if (icrc != right) [[unlikely]]
+    Break(packet, kWireIcrc, "ICRC " + Hex(icrc), Hex(right));
+  if (!packet.info.valid) [[unlikely]] {
     Break(packet, kWireHeader, "BTH opcode " + Hex(static_cast<uint8_t>(packet.bth.opcode)), "an opcode of the table");
     return result;
   }
   const size_t begin = bth + spec::Bth::kBytes + packet.info.extension_bytes;
   const size_t pad = packet.bth.pad_count;
-  if (begin + pad + kIcrc > end) {
+  if (begin + pad + kIcrc > end) [[unlikely]] {
     Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "room for the headers of the opcode");
     packet.is_intact = false;
     return result;
@@ -211,24 +213,25 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   }
 
   const auto behind = frame.subspan(end);
-  if (!behind.empty() && frame.size() > spec::kEthernetFrameBytesMin) {
+  if (!behind.empty() && frame.size() > spec::kEthernetFrameBytesMin) [[unlikely]] {
     Break(packet, kWireLength, std::to_string(behind.size()) + " bytes behind the datagram", "none");
   }
-  if (std::ranges::any_of(behind, [](uint8_t byte) { return byte != 0; })) {
+  if (std::ranges::any_of(behind, [](uint8_t byte) { return byte != 0; })) [[unlikely]] {
     Break(packet, kWirePadding, "Ethernet padding that is not 0", "0");
   }
   if (!is_ipv6) CheckIpv4(packet, header);
-  if (packet.bth.transport_version != 0 || packet.bth.reserved != 0 || packet.bth.reserved1 != 0) {
+  if (packet.bth.transport_version != 0 || packet.bth.reserved != 0 || packet.bth.reserved1 != 0) [[unlikely]] {
     Break(packet, kWireHeader, "BTH with version or reserved bits", "0");
   }
-  if ((packet.payload.size() + pad) % 4 != 0) {
+  if ((packet.payload.size() + pad) % 4 != 0) [[unlikely]] {
     Break(packet, kWirePadding,
           std::to_string(packet.payload.size()) + " bytes of payload and " + std::to_string(pad) + " of padding",
           "a multiple of 4");
   }
   for (size_t i = 0; i < pad; ++i) {
     const uint8_t byte = packet.payload.data()[packet.payload.size() + i];
-    if (byte != 0) Break(packet, kWirePadding, "padding byte " + Hex(byte), "0");
+    if (byte != 0) [[unlikely]]
+      Break(packet, kWirePadding, "padding byte " + Hex(byte), "0");
   }
   return result;
 }
