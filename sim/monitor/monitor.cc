@@ -128,29 +128,40 @@ bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, u
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
   latest_ = event.cycle;
-  // Every event before one that ends idleness has been judged.
-  if (is_idle_) CheckSilence(event);
-  if (!IsJudged(event.kind)) return;
-  // A long payload is judged where it is: that costs less than a copy.
-  constexpr size_t kLong = 512;
+  if (is_idle_) [[unlikely]]
+    return OnEventOfIdle(event);
+  if (IsJudged(event.kind)) Keep(event);
+}
+
+// Every event before it has been judged.
+void Monitor::OnEventOfIdle(const BoundaryEvent& event) {
+  CheckSilence(event);
+  if (IsJudged(event.kind)) Keep(event);
+}
+
+inline void Monitor::Keep(const BoundaryEvent& event) {
   const size_t bytes = event.payload.size();
-  if (bytes > kLong) {
-    JudgeKept();
-    return Judge(event);
+  if (event_count_ == kMostEvents || bytes > kMostBytes - payload_bytes_ || bytes > kLong) [[unlikely]] {
+    return JudgeAndKeep(event);
   }
-  if (events_.size() == kMostEvents || bytes > payload_.size() - payload_bytes_) JudgeKept();
-  BoundaryEvent& kept = events_.emplace_back(event);
+  BoundaryEvent& kept = events_[event_count_++];
+  kept = event;
   if (bytes == 0) return;
   uint8_t* const at = payload_.data() + payload_bytes_;
-  std::memcpy(at, event.payload.data(), bytes);
   kept.payload = {at, bytes};
   payload_bytes_ += bytes;
+  std::memcpy(at, event.payload.data(), bytes);
+}
+
+void Monitor::JudgeAndKeep(const BoundaryEvent& event) {
+  JudgeKept();
+  if (event.payload.size() > kLong) return Judge(event);
+  Keep(event);
 }
 
 void Monitor::JudgeKept() {
-  for (const BoundaryEvent& event : events_) Judge(event);
-  events_.clear();
-  payload_bytes_ = 0;
+  for (const BoundaryEvent& event : std::span(events_).first(event_count_)) Judge(event);
+  event_count_ = payload_bytes_ = 0;
   rings_.SetCycle(latest_);
 }
 
@@ -194,9 +205,9 @@ void Monitor::Judge(const BoundaryEvent& event) {
       return;
     case EventKind::kCsrWrite: return OnCsrWrite(event);
     case EventKind::kCsrRead:
-      csr_read_ = {event.address, ""};
+      csr_read_ = event.address;
       // The device looks at itself when the read arrives.
-      if (event.address == spec::kMgmtStatusRegister) csr_read_->owed = OwedAnswer();
+      if (event.address == spec::kMgmtStatusRegister) read_owed_ = OwedAnswer();
       return;
     case EventKind::kCsrCompletion: return OnCsrAnswer(event);
     default: return;
@@ -251,8 +262,8 @@ void Monitor::OnIdle(Cycle cycle, Cycle deadline) {
 
 void Monitor::OnCsrAnswer(const BoundaryEvent& event) {
   const auto read = std::exchange(csr_read_, {});
-  if (!read.has_value() || read->offset != spec::kMgmtStatusRegister || event.payload.size() < 4) return;
-  if (spec::MgmtStatus::Decode(event.payload.data()).idle) CheckIdle(event.cycle, "status.idle with ", read->owed);
+  if (read != spec::kMgmtStatusRegister || event.payload.size() < 4) return;
+  if (spec::MgmtStatus::Decode(event.payload.data()).idle) CheckIdle(event.cycle, "status.idle with ", read_owed_);
 }
 
 void Monitor::OnReset() {

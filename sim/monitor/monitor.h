@@ -67,6 +67,9 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void OnQpFatal(uint32_t qpn) override { packets_.OnQpFatal(qpn); }
   bool MustSend(uint32_t qpn, Cycle deadline) override { return packets_.MustSend(qpn, deadline, rings_); }
 
+  void OnEventOfIdle(const BoundaryEvent& event);
+  void Keep(const BoundaryEvent& event);
+  void JudgeAndKeep(const BoundaryEvent& event);
   void Judge(const BoundaryEvent& event);
   void JudgeKept();
   void OnReset();
@@ -88,9 +91,10 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
 
   // Events that are not judged yet, in time order, and their payload: a part of the first cache.
   static constexpr size_t kMostEvents = 128, kMostBytes = 16384;
-  std::vector<BoundaryEvent> events_;
-  std::vector<uint8_t> payload_ = std::vector<uint8_t>(kMostBytes);
-  size_t payload_bytes_ = 0;
+  static constexpr size_t kLong = 512;  // a longer payload is judged where it is: that costs less than a copy
+  std::array<BoundaryEvent, kMostEvents> events_;
+  std::array<uint8_t, kMostBytes> payload_;
+  size_t event_count_ = 0, payload_bytes_ = 0;
   Cycle latest_ = 0;  // of any event
 
   monitor::Findings findings_;
@@ -106,11 +110,8 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   size_t reads_ = 0, bar_reads_ = 0;  // not answered
   bool has_bus_errors_ = false;       // since the reset
   bool works_ = false;                // the datapath is enabled, and not paused
-  struct CsrRead {
-    uint64_t offset = 0;
-    std::string owed;  // when it was made
-  };
-  std::optional<CsrRead> csr_read_;
+  std::optional<uint64_t> csr_read_;  // offset of one that is not answered
+  std::string read_owed_;             // what was owed when the status register was read
   // Management tables.
   std::array<uint8_t, 128> table_data_{};
   uint32_t table_index_ = 0;

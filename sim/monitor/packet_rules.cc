@@ -14,9 +14,8 @@ constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
 
 uint64_t MacOf(const uint8_t* bytes) {
-  uint64_t mac = 0;
-  for (size_t i = 0; i < 6; ++i) mac = mac << 8 | bytes[i];
-  return mac;
+  return uint64_t{bytes[0]} << 40 | uint64_t{bytes[1]} << 32 | uint64_t{bytes[2]} << 24 | bytes[3] << 16 |
+         bytes[4] << 8 | bytes[5];
 }
 
 std::string QpText(uint32_t qpn) { return "QP " + std::to_string(qpn) + ": "; }

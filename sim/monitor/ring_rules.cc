@@ -2,6 +2,7 @@
 #include "sim/monitor/ring_rules.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace vireo::sim::monitor {
@@ -610,13 +611,13 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
   if (found == nullptr) return;
   const size_t count = std::min(found->FirstBytes(), bytes.size());
   if (found->is_read) {  // read again
-    if (!std::ranges::equal(std::span(found->first).first(count), bytes.first(count))) {
+    if (std::memcmp(found->first.data(), bytes.data(), count) != 0) {
       listener_.OnSendWork(queues_[index].owner, {});
     }
     return;
   }
   found->first = {};
-  std::ranges::copy(bytes.first(count), found->first.begin());
+  std::memcpy(found->first.data(), bytes.data(), count);
   found->is_read = true;
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
@@ -645,9 +646,13 @@ SendWork RingRules::ParseWork(const Work& read) {
   SendWork work = {ParseHead(read), {}, {}, {}, {.bytes = read.tail}};
   if (!read.IsExtensible()) {
     const uint8_t* const wr = bytes + spec::RdmaSqReq::kWrOffset;
-    work.rdma = spec::RdmaSqReqRdma::Decode(wr);
-    work.atomic = spec::RdmaSqReqAtomic::Decode(wr);
-    work.bind = spec::RdmaSqReqBind::Decode(wr);
+    switch (work.opcode) {
+      case spec::IbWrOpcode::kRdmaWrite:
+      case spec::IbWrOpcode::kRdmaWriteWithImm:
+      case spec::IbWrOpcode::kRdmaRead: work.rdma = spec::RdmaSqReqRdma::Decode(wr); break;
+      case spec::IbWrOpcode::kBindMw: work.bind = spec::RdmaSqReqBind::Decode(wr); break;
+      default: work.atomic = spec::RdmaSqReqAtomic::Decode(wr); break;
+    }
     return work;
   }
   // An element for each bit, in their order.
@@ -843,7 +848,7 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
     WriteEvent(event);
     return is_inside;
   }
-  std::copy(event.payload.begin(), event.payload.end(), cqe->content.begin() + static_cast<ptrdiff_t>(at));
+  std::memcpy(cqe->content.data() + at, event.payload.data(), event.payload.size());
   const bool was_filled = cqe->have >= spec::RdmaCqReq::kBytes;
   cqe->have += event.bytes;
   if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->queue].filled;

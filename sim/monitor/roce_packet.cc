@@ -13,15 +13,13 @@ namespace {
 constexpr size_t kMacBytes = 6, kEthernetBytes = 14, kVlanBytes = 4, kUdpBytes = 8;
 
 uint16_t Network16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
-uint64_t MacAt(const uint8_t* at) {
-  uint64_t mac = 0;
-  for (size_t i = 0; i < kMacBytes; ++i) mac = mac << 8 | at[i];
-  return mac;
-}
+uint32_t Network32(const uint8_t* at) { return uint32_t{at[0]} << 24 | at[1] << 16 | at[2] << 8 | at[3]; }
+uint64_t MacAt(const uint8_t* at) { return uint64_t{Network16(at)} << 32 | Network32(at + 2); }
 
 uint16_t Ipv4Checksum(const uint8_t* header) {
-  uint32_t sum = 0;
-  for (size_t i = 0; i < 20; i += 2) sum += i == 10 ? 0 : Network16(header + i);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < 20; i += 4) sum += Network32(header + i);
+  sum -= Network16(header + 10);
   while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
   return static_cast<uint16_t>(~sum);
 }
