@@ -27,7 +27,9 @@ class AddressMap {
   // The one that begins there, or the nearest before.
   Found FindBefore(uint64_t address) {
     if (T* const value = Find(address)) return {address, value};
-    auto at = After(address);
+    if (!is_ordered_) std::ranges::sort(order_, {}, &Place::address);
+    is_ordered_ = true;
+    auto at = std::ranges::upper_bound(order_, address, {}, &Place::address);
     for (unsigned i = 0; at != order_.begin() && i < kMostSkipped; ++i) {
       --at;
       if (slots_[at->slot].is_live) return {at->address, &slots_[at->slot].value};
@@ -50,14 +52,6 @@ class AddressMap {
     if (at == kNone || !slots_[at].is_live) return;
     slots_[at].is_live = false;
     --live_;
-  }
-  template <typename Predicate>
-  void RemoveIf(Predicate is_removed) {
-    for (Slot& slot : slots_) {
-      if (!slot.is_live || !is_removed(slot.value)) continue;
-      slot.is_live = false;
-      --live_;
-    }
   }
 
  private:
@@ -82,12 +76,12 @@ class AddressMap {
     }
     return place;
   }
-  auto After(uint64_t address) { return std::ranges::upper_bound(order_, address, {}, &Place::address); }
   uint32_t Append(Slot slot) {
     const auto at = static_cast<uint32_t>(slots_.size());
     const uint64_t address = slot.address;
     slots_.push_back(std::move(slot));
-    order_.insert(After(address), {address, at});
+    is_ordered_ = is_ordered_ && (order_.empty() || order_.back().address < address);
+    order_.push_back({address, at});
     if (2 * slots_.size() <= places_.size()) {
       places_[PlaceOf(address)] = at;
     } else {
@@ -108,6 +102,7 @@ class AddressMap {
   std::vector<Slot> slots_;
   std::vector<uint32_t> places_ = std::vector<uint32_t>(64, kNone);  // in slots_, by a hash of the address
   std::vector<Place> order_;                                         // by the address
+  bool is_ordered_ = true;                                           // only FindBefore() needs it
   size_t live_ = 0;
 };
 

@@ -235,12 +235,11 @@ void RingRules::ResetPositions(uint16_t index) {
   queue.unread.clear();
   queue.found = 0;
   for (Descriptor& descriptor : queue.descriptors) descriptor.is_available = false;
-  works_.RemoveIf([&](const Work& one) { return one.queue == index; });
   for (Descriptor& descriptor : queue.descriptors) {
-    if (descriptor.kept != Descriptor::Kept::kReceive) continue;
-    receives_.Remove(descriptor.address);
-    descriptor.kept = Descriptor::Kept::kNowhere;
-    memory_.Add(index, descriptor.address, descriptor.bytes);
+    const bool is_work = descriptor.kept == Descriptor::Kept::kWork;
+    if (!is_work && descriptor.kept != Descriptor::Kept::kReceive) continue;
+    is_work ? works_.Remove(descriptor.address) : receives_.Remove(descriptor.address);
+    MoveToMemory(index, descriptor);
   }
   queue.used_bytes = queue.used = queue.available = 0;
   queue.is_rung = queue.is_refused = false;
@@ -452,6 +451,11 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
   if (Receive* const receive = receives_.Find(event.address); receive != nullptr && receive->bytes != 0) {
     return finds(AddressMap<Receive>::Found{event.address, receive}, Read::Use::kReceive);
   }
+  // Behind the first bytes of an rdma_sq_req.
+  const uint64_t begin = event.address - spec::RdmaSqReq::kSizeOffset;
+  if (Work* const work = works_.Find(begin); work != nullptr && work->bytes > spec::RdmaSqReq::kSizeOffset) {
+    return finds(AddressMap<Work>::Found{begin, work}, Read::Use::kWorkTail);
+  }
   if (const auto work = FindBuffer(works_, event.address); work.value != nullptr) {
     return finds(work, Read::Use::kWorkTail);
   }
@@ -544,7 +548,13 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
     if (offset % kDescriptorBytes != 0 || offset / kDescriptorBytes >= queue.size) continue;
     SetDescriptor(read.queue, static_cast<uint16_t>(offset / kDescriptorBytes), bytes.data() + at);
   }
-  if (read.use == Read::Use::kDescriptors) ExpectWorks(read.queue);
+  if (read.use == Read::Use::kDescriptors) {
+    ExpectWorks(read.queue);
+    for (uint64_t number = (start - queue.desc) / kDescriptorBytes, end = number + at / kDescriptorBytes;
+         number < std::min<uint64_t>(end, queue.descriptors.size()); ++number) {
+      if (queue.descriptors[number].kept == Descriptor::Kept::kNew) MoveToMemory(read.queue, queue.descriptors[number]);
+    }
+  }
   keep_from(at);
 }
 
@@ -586,13 +596,7 @@ void RingRules::ExpectWorks(uint16_t index) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
-    Work& work = works_.Add(descriptor.address);
-    work.queue = index;
-    work.head = static_cast<uint16_t>(head);
-    work.bytes = descriptor.bytes;
-    work.is_read = false;
-    Renew(work.tail);
-    descriptor.kept = Descriptor::Kept::kWork;
+    AddWork(index, static_cast<uint16_t>(head), descriptor);
     queue.unread.push_back(descriptor.address);
   }
 }
@@ -709,11 +713,10 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   if (is_same) return;  // read again
   if (descriptor.is_known && descriptor.kept == Descriptor::Kept::kWork) {
     const Work* const work = works_.Find(descriptor.address);
-    const bool is_own = work != nullptr && work->queue == index && work->head == number;
-    if (is_own) listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
+    if (work != nullptr) listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
   }
   DropBuffer(index, descriptor, number);
-  descriptor = {split.addr, split.len, flags, split.next, id, true, true, Descriptor::Kept::kNowhere};
+  descriptor = {split.addr, split.len, flags, split.next, id, true, true, Descriptor::Kept::kInMemory};
   // The device does not access it, and it may be another queue's: it says nothing of what is read there.
   if (!IsInWindow(queue, split.addr, split.len)) {
     queue.is_broken = true;
@@ -732,16 +735,41 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
     descriptor.kept = Descriptor::Kept::kEvent;
   } else if (queue.kind == TableQueueKind::kRq) {
     return AddReceive(index, number, descriptor);
+  } else if (queue.kind == TableQueueKind::kSq) {
+    descriptor.kept = Descriptor::Kept::kNew;
+    return;
   }
   AddBuffer(index, split.addr, split.len);
 }
 
-// The buffer that was there is in memory_ alone from now on.
+void RingRules::MoveToMemory(uint16_t index, Descriptor& descriptor) {
+  descriptor.kept = Descriptor::Kept::kInMemory;
+  AddBuffer(index, descriptor.address, descriptor.bytes);
+}
+
+template <typename Buffer>
+void RingRules::Replace(const Buffer* other, uint64_t address) {
+  if (other == nullptr) return;
+  Descriptor& descriptor = queues_[other->queue].descriptors[other->head];
+  if (descriptor.address == address) MoveToMemory(other->queue, descriptor);
+}
+
+void RingRules::AddWork(uint16_t index, uint16_t number, Descriptor& descriptor) {
+  Replace(works_.Find(descriptor.address), descriptor.address);
+  if (descriptor.kept == Descriptor::Kept::kInMemory) memory_.Remove(index, descriptor.address, descriptor.bytes);
+  Work& work = works_.Add(descriptor.address);
+  work.queue = index;
+  work.head = number;
+  work.bytes = descriptor.bytes;
+  work.is_read = false;
+  Renew(work.tail);
+  descriptor.kept = Descriptor::Kept::kWork;
+}
+
 void RingRules::AddCqe(uint16_t index, uint16_t number, Descriptor& descriptor) {
   if (const Cqe* const other = cqes_.Find(descriptor.address)) {
     --queues_[other->queue].cqes;
-    memory_.Add(other->queue, descriptor.address, other->bytes);
-    queues_[other->queue].descriptors[other->head].kept = Descriptor::Kept::kNowhere;
+    Replace(other, descriptor.address);
   }
   cqes_.Add(descriptor.address) = {index, number, descriptor.bytes, 0, {}};
   descriptor.kept = Descriptor::Kept::kCqe;
@@ -749,10 +777,7 @@ void RingRules::AddCqe(uint16_t index, uint16_t number, Descriptor& descriptor) 
 }
 
 void RingRules::AddReceive(uint16_t index, uint16_t number, Descriptor& descriptor) {
-  if (const Receive* const other = receives_.Find(descriptor.address)) {
-    memory_.Add(other->queue, descriptor.address, other->bytes);
-    queues_[other->queue].descriptors[other->head].kept = Descriptor::Kept::kNowhere;
-  }
+  Replace(receives_.Find(descriptor.address), descriptor.address);
   Receive& receive = receives_.Add(descriptor.address);
   receive.queue = index;
   receive.head = number;
@@ -803,13 +828,9 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
       event_buffers_.Remove(descriptor.address);
       memory_.Remove(index, descriptor.address, descriptor.bytes);
       break;
-    case Descriptor::Kept::kWork: {
-      const Work* const work = works_.Find(descriptor.address);
-      if (work != nullptr && work->queue == index && work->head == number) works_.Remove(descriptor.address);
-      memory_.Remove(index, descriptor.address, descriptor.bytes);
-      break;
-    }
-    case Descriptor::Kept::kNowhere: memory_.Remove(index, descriptor.address, descriptor.bytes); break;
+    case Descriptor::Kept::kWork: works_.Remove(descriptor.address); break;
+    case Descriptor::Kept::kInMemory: memory_.Remove(index, descriptor.address, descriptor.bytes); break;
+    case Descriptor::Kept::kNew: break;
   }
   descriptor = {};
 }

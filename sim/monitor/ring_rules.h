@@ -126,9 +126,9 @@ class RingRules {
 
  private:
   struct Descriptor {
-    // Where its buffer is kept, besides memory_, if not replaced there by another one at the same address. Those of
-    // kCqe and kReceive are not in memory_ meanwhile.
-    enum class Kept : uint8_t { kNowhere, kCqe, kEvent, kWork, kReceive };
+    // Where its buffer is kept. A buffer that another one replaces there, with the same address, is in memory_ from
+    // then on. kNew: not yet, while the answer to a read of descriptors is judged.
+    enum class Kept : uint8_t { kInMemory, kCqe, kEvent, kWork, kReceive, kNew };
     uint64_t address = 0;
     uint32_t bytes = 0;
     uint16_t flags = 0, next = 0;
@@ -266,8 +266,12 @@ class RingRules {
   static std::optional<SendHead> HeadOf(const Work* work);
   static bool IsInWindow(const Queue& queue, uint64_t address, uint64_t bytes);
   static void Renew(std::shared_ptr<std::vector<uint8_t>>& tail);
+  void AddWork(uint16_t index, uint16_t number, Descriptor& descriptor);
   void AddCqe(uint16_t index, uint16_t number, Descriptor& descriptor);
   void AddReceive(uint16_t index, uint16_t number, Descriptor& descriptor);
+  template <typename Buffer>
+  void Replace(const Buffer* other, uint64_t address);
+  void MoveToMemory(uint16_t index, Descriptor& descriptor);
   void MarkPages(uint64_t address, uint64_t bytes);
   // False: the access is to none of them.
   bool MayBeKnown(uint64_t address) const { return pages_[(address >> 12) % pages_.size()]; }

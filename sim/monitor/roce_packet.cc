@@ -144,6 +144,7 @@ uint64_t HashOf(std::span<const uint8_t> bytes) {
 }
 
 bool HaveSameContent(const Checksum& one, const Checksum& other) {
+  if (one.head == other.head) return one.bytes == other.bytes && one.all == other.all;
   return one.bytes == other.bytes && (one.all ^ other.all) == Shift(one.head ^ other.head, one.bytes);
 }
 
