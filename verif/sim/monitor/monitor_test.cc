@@ -1560,6 +1560,21 @@ TEST_F(MonitorTest, AccessesToALiveRegionGiveNoReport) {
   ExpectGood();
 }
 
+// Two buffers with one address: each may be accessed until it is used.
+TEST_F(MonitorTest, BufferMayBeAccessedAfterAnotherOneAtItsAddressIsUsed) {
+  SetUp(kRq, spec::TableQueueKind::kRq, kQpn);
+  Take(kRq, 0, 2);
+  Read(Desc(kRq) + 16,
+       Encoded(spec::VirtqDesc{.addr = Buffer(kRq, 0), .len = Length(kRq), .flags = spec::VirtqDescFlags::kWrite}));
+  Read(Buffer(kRq, 0), Bytes(16));
+  WriteElement(kRq, 0, 0);
+  Read(Buffer(kRq, 0), Bytes(16));
+  ExpectGood();
+  WriteElement(kRq, 1, 1);
+  Read(Buffer(kRq, 0), Bytes(16));
+  ExpectOnly("dma.inside", "DMA read of 16 bytes", "an address");
+}
+
 TEST_F(MonitorTest, ReportsAnAccessBesideTheRegion) {
   Read(kPages + 4096, Pattern(4));  // behind its first page
   ExpectOnly("dma.inside", "DMA read of 4 bytes at 0x90001000", "an address in a ring");
