@@ -239,6 +239,7 @@ void Nic::ConnectHost(NicOutputs& environment) {
   interrupts_.out.Connect(msix_.interrupt_in, interrupts_);
 
   notify_.ConnectSend(send_queue_.doorbell_in);
+  notify_.on_push_write = [this](Cycle now, const spec::PushWrite& write) { send_queue_.OnPushWrite(now, write); };
   notify_.ConnectReceive(responder_.doorbell_in);
   notify_.ConnectControl(mailbox_.control_doorbell_in);
   notify_.ConnectNet(net_tx_.doorbell_in);

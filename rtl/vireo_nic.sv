@@ -360,6 +360,8 @@ module vireo_nic
   doorbell_t control_doorbell;
   logic net_doorbell_valid, net_doorbell_ready;
   doorbell_t net_doorbell;
+  logic push_write_valid;
+  push_write_t push_write;
   logic cq_arm_valid, cq_arm_ready;
   cq_arm_t cq_arm;
   logic interrupt_valid, interrupt_ready;
@@ -474,6 +476,8 @@ module vireo_nic
     .cq_arm_valid_o(cq_arm_valid),
     .cq_arm_ready_i(cq_arm_ready),
     .cq_arm_o(cq_arm),
+    .push_write_valid_o(push_write_valid),
+    .push_write_o(push_write),
     .idle_o(other_idle[OtherNotify])
   );
 
@@ -1202,6 +1206,8 @@ module vireo_nic
     .hold_i(pause),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
+    .push_write_valid_i(push_write_valid),
+    .push_write_i(push_write),
     .doorbell_valid_i(send_doorbell_valid),
     .doorbell_ready_o(send_doorbell_ready),
     .doorbell_i(send_doorbell),

@@ -25,7 +25,7 @@ constexpr struct {
     VIREO_PARAMETER(max_send_sge),    VIREO_PARAMETER(max_recv_sge),   VIREO_PARAMETER(max_rd_atomic),
     VIREO_PARAMETER(atomics),         VIREO_PARAMETER(atomic_write),   VIREO_PARAMETER(flush),
     VIREO_PARAMETER(invalidation),    VIREO_PARAMETER(memory_windows), VIREO_PARAMETER(extensible_requests),
-    VIREO_PARAMETER(max_srqs),        VIREO_PARAMETER(max_path_mtu),
+    VIREO_PARAMETER(push_requests),   VIREO_PARAMETER(max_srqs),       VIREO_PARAMETER(max_path_mtu),
 };
 #undef VIREO_PARAMETER
 

@@ -164,6 +164,7 @@ class Firmware {
   bool HasInvalidation() const;
   bool HasWindows() const;
   bool HasExtensibleRequests() const;
+  bool HasPush() const;
   uint32_t KnownAccess() const;  // rights that exist
   static bool IsFlushAllowed(const spec::TableMr& entry, uint32_t access_flags);
   static bool AreWindowsAllowed(const spec::TableMr& entry);

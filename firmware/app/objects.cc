@@ -65,6 +65,7 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0,
               .flush = static_cast<uint8_t>(
                   HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0),
+              .max_push = HasPush() ? spec::kRdmaPushMost : uint8_t{0},
               .max_mw = HasWindows() ? config_.num_mrs : 0};
   return Error::kOk;
 }
@@ -147,6 +148,8 @@ bool Firmware::HasWindows() const { return profile_->rdma_has_additions && confi
 bool Firmware::HasExtensibleRequests() const {
   return profile_->rdma_has_additions && config_.extensible_requests != 0;
 }
+
+bool Firmware::HasPush() const { return HasExtensibleRequests() && config_.push_requests != 0; }
 
 uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;

@@ -56,9 +56,14 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       send_records_(config.send_records),
       fetch_room_(std::min(config.send_records / 2, kFew)),
       has_extensible_(config.extensible_requests != 0),
+      has_push_(config.push_requests != 0),
       sizes_(sizes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       wake_(config.num_qps),
+      pushes_(config.num_qps),
+      newest_pushes_(config.num_qps),
+      push_heads_(config.num_qps),
+      push_words_(size_t{config.num_qps} * kPushWords),
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
       fetches_pending_(Channel<Fetch>::Fifo(sizes.requests)),
       infos_(Channel<Info>::Fifo(sizes.fetches)),
@@ -92,6 +97,12 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   if (write.clear || write.state == IbQpState::kInit) {
     WriteSilenced();
     silenced_ = Silenced{cycle, write.qpn, write.clear};
+    // What was pushed in the QP's last lifetime, maybe by another program.
+    if (push_arrival_ && push_arrival_->cycle < cycle) WritePush();
+    push_arrival_.reset();
+    push_voided_ = cycle;
+    newest_pushes_[write.qpn] = {};
+    push_heads_.Write(cycle + 1, write.qpn, {});
   }
   // Work may have been posted before the state that serves it: entering that state counts as a doorbell.
   if (!IsServed(write.state)) return;
@@ -99,7 +110,37 @@ void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   WakeAt(std::max(cycle, wake_.PopReady()));
 }
 
+// A write in the cycle of a state that voids a push is lost, and with it what was to be pushed: it comes by the ring.
+// The doorbell is not.
+void SendQueue::OnPushWrite(Cycle cycle, const spec::PushWrite& write) {
+  if (!has_push_) return;
+  if (push_arrival_) WritePush();
+  if (push_voided_ != cycle) push_arrival_ = PushArrival{cycle, write};
+  if (write.place != 0) return;
+  pushes_.Push(cycle, write.qpn);
+  WakeAt(std::max(cycle, pushes_.PopReady()));
+}
+
+void SendQueue::WritePush() {
+  const auto [cycle, write] = *push_arrival_;
+  push_arrival_.reset();
+  PushHead& head = newest_pushes_[write.qpn];
+  if (write.place == 0) {
+    head.end = spec::RdmaPush::FromWord(write.data);
+    const uint32_t words = (head.end.length + uint32_t{spec::RdmaPush::kBytes} - 1) / spec::RdmaPush::kBytes;
+    head.sealed = head.end.length >= spec::RdmaSqBase::kBytes && head.end.length <= spec::kRdmaPushMost &&
+                  head.count == 1 + words;
+    head.count = 0;
+  } else {
+    head.count = write.place == 1 || write.place == head.count + 1 ? write.place : uint8_t{0};
+    head.sealed = false;
+    push_words_.Write(cycle + 1, size_t{write.qpn} * kPushWords + write.place - 1, write.data);
+  }
+  push_heads_.Write(cycle + 1, write.qpn, head);
+}
+
 void SendQueue::Run(Cycle now) {
+  if (push_arrival_ && push_arrival_->cycle + 2 <= now) WritePush();
   if (const auto sends = std::exchange(sends_, std::nullopt)) on_qp_sends(now, *sends);
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, fetch_, fetch_request_out);
@@ -176,6 +217,7 @@ bool SendQueue::RunLine(Cycle now, bool answered, bool replay_is_slow) {
   const bool rang = doorbell_in.CanPop(now);
   const bool request_ready = !request_ && requests_ != sizes_.requests;
   const bool servable = line_.CanPop(now) && !request_ && HasRoom() && !held_;
+  const bool pushed = pushes_.CanPop(now);
   const bool replay_servable = replay_is_slow && request_ready && buffers_ != sizes_.buffers && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
     if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
@@ -184,8 +226,15 @@ bool SendQueue::RunLine(Cycle now, bool answered, bool replay_is_slow) {
   } else if (wake_.CanPop(now)) {
     event_ = Event{Op::kWake, wake_.Pop(now)};
     WakeAt(wake_.PopReady());
+  } else if (pushed && !(rang && ring_turn_) && !((servable || replay_servable) && line_turn_)) {
+    line_turn_ = true;
+    ring_turn_ = true;
+    const bool can_be_taken = request_ready && buffers_ != sizes_.buffers && !held_ && extensible_.At(now);
+    event_ = Event{can_be_taken ? Op::kPush : Op::kRing, pushes_.Pop(now)};
+    WakeAt(pushes_.PopReady());
   } else if (rang && !((servable || replay_servable) && line_turn_)) {
     line_turn_ = true;
+    ring_turn_ = false;
     if (const auto qpn = queues_.QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
   } else if (replay_servable && (!servable || replay_turn_)) {
     RequestReplay(now);
@@ -227,8 +276,18 @@ void SendQueue::Decide(Cycle now) {
     case Op::kAnswer:
       slot.requested = false;
       slot.in_use -= answer_->fetch.count - answer_->got;
-      if (answer_->got == answer_->fetch.count) slot.more = true;
+      // One that was pushed is the last, if it was the next.
+      if ((answer_->got == answer_->fetch.count) != answer_->fetch.pushed) slot.more = true;
       answer_.reset();
+      break;
+    case Op::kPush:
+      if (served && !slot.more && !slot.requested && !slot.queued && slot.in_use != send_records_ &&
+          TakePush(now, event.qpn)) {
+        slot.requested = true;
+        ++slot.in_use;
+      } else {
+        slot.more = true;
+      }
       break;
     case Op::kWake:
     case Op::kRing: slot.more = true; break;
@@ -260,6 +319,36 @@ void SendQueue::Decide(Cycle now) {
   }
 }
 
+// Of a queue of which nothing else is requested. False: it is not complete.
+bool SendQueue::TakePush(Cycle now, uint32_t qpn) {
+  const PushHead& head = push_heads_.Read(now - 1, qpn);
+  if (!head.sealed) return false;
+  request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
+                                 .vq_index = queues_.IndexOf(now, qpn),
+                                 .index = head.end.position,
+                                 .count = 1,
+                                 .table_address = push_words_.Read(now - 1, size_t{qpn} * kPushWords),
+                                 .table_entries = head.end.head,
+                                 .pushed = true,
+                                 .bytes = static_cast<uint8_t>(head.end.length)};
+  fetches_pending_.Push(now, {.qpn = qpn, .count = 1, .pushed = true, .position = head.end.position});
+  ++requests_;
+  ++buffers_;
+  return true;
+}
+
+// The bytes of the work request in this buffer, unless something else was pushed meanwhile.
+std::optional<SendQueue::PushedBytes> SendQueue::BytesPushed(Cycle now, const Fetch& fetch, uint32_t bytes) {
+  const PushHead& head = push_heads_.Read(now - 1, fetch.qpn);
+  if (!fetch.pushed || !head.sealed || head.end.position != fetch.position || head.end.length != bytes) return {};
+  PushedBytes pushed{};
+  for (uint32_t i = 0; i < bytes; ++i) {
+    const uint64_t word = push_words_.Read(now - 1, size_t{fetch.qpn} * kPushWords + 1 + i / 8);
+    pushed.bytes[i] = static_cast<uint8_t>(word >> 8 * (i % 8));
+  }
+  return pushed;
+}
+
 bool SendQueue::RunFetch(Cycle now, bool answered) {
   if (tail_) {
     if (fetch_) return false;
@@ -278,13 +367,14 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
   }
   // There is space for the responses to all reads.
   const bool has_room = reads_begun_ - reads_taken_ + 2 <= sizes_.fetches;
-  if (!buffer_in.CanPop(now) || answered || fetch_ || !has_room) return false;
+  if (!buffer_in.CanPop(now) || answered || fetch_ || !has_room || (fetch.pushed && pushed_)) return false;
   // The QP's state is read in the cycle before.
   if (!fetches_pending_.CanPop(now - 1)) {
     WakeAt(now + 1);
     return false;
   }
   spec::Buffer buffer = buffer_in.Pop(now);
+  std::optional<PushedBytes> pushed_now;
   if (buffer.status == BufferStatus::kOk || fetch.is_replay) {
     ++got_;
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] A record's descriptor was checked
@@ -297,6 +387,7 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     const RdmaError failed = is_bad                    ? RdmaError::kBadDescriptor
                              : is_short && !extensible ? RdmaError::kBadWqe
                                                        : RdmaError::kOk;
+    if (failed == RdmaError::kOk) pushed_now = BytesPushed(now, fetch, buffer.bytes);
     infos_.Push(now, {.qpn = fetch.qpn,
                       .head = buffer.head,
                       .address = buffer.address,
@@ -304,8 +395,11 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
                       .failed = failed,
                       .extensible = extensible,
                       .is_replay = fetch.is_replay,
-                      .resume = false});
-    if (failed == RdmaError::kOk && extensible) {
+                      .resume = false,
+                      .pushed = pushed_now.has_value()});
+    if (pushed_now) {
+      pushed_ = pushed_now;
+    } else if (failed == RdmaError::kOk && extensible) {
       ++reads_begun_;
       fetch_ =
           spec::DmaReadRequest{.address = buffer.address,
@@ -330,8 +424,8 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
 }
 
 bool SendQueue::RunAssemble(Cycle now, bool quick) {
-  const bool is_ready = infos_.CanPop(now) &&
-                        (infos_.front().failed != RdmaError::kOk || infos_.front().resume || fetched_in.CanPop(now));
+  const bool is_ready = infos_.CanPop(now) && (infos_.front().failed != RdmaError::kOk || infos_.front().resume ||
+                                               infos_.front().pushed || fetched_in.CanPop(now));
   if (quick && !head_ && !work_ && !failure_ && !(is_ready && reads_due_ != 0)) {
     work_ = std::exchange(quick_, std::nullopt);
     const bool is_part = !work_->resume && (work_->packets != 0 || work_->psn != work_->first_psn);
@@ -343,7 +437,13 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
   RdmaError failed = info.failed;
   bool own_failure = false;  // of a work request outside a replay
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
-  if (failed == RdmaError::kOk && !info.resume) {
+  if (info.pushed) {
+    if (work_ || failure_) return false;
+    if (reads_due_ != 0) --reads_due_;
+    std::copy_n(pushed_->bytes, kHeadBytes, work.head_bytes);
+    std::copy_n(pushed_->bytes + kHeadBytes, kRestBytes, work.tail_bytes);
+    pushed_.reset();
+  } else if (failed == RdmaError::kOk && !info.resume) {
     if (!head_) {
       if (reads_due_ != 0) --reads_due_;
       const spec::DmaFetched fetched = fetched_in.front();
@@ -423,8 +523,8 @@ void SendQueue::WriteSilenced() {
 
 bool SendQueue::IsIdle() const {
   return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && replay_in.size() == 0 && wake_.IsEmpty() &&
-         (line_.size() == 0 || held_) && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !quick_ &&
-         !request_ && !fetch_ && !work_ && !failure_ && !sends_;
+         pushes_.IsEmpty() && (line_.size() == 0 || held_) && requests_ == 0 && !answer_ && !tail_ &&
+         infos_.size() == 0 && !quick_ && !request_ && !fetch_ && !work_ && !failure_ && !sends_;
 }
 
 }  // namespace vireo::model

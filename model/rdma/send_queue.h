@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
@@ -36,9 +37,11 @@ class SendQueue final : public Block {
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kDoorbellToRequest = 6;
+  static constexpr Cycle kPushToRequest = 4;  // from the push_write that ends it
   static constexpr Cycle kReplayToRequest = 3;
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kFetchedToWorkRequest = 3;  // from the second response
+  static constexpr Cycle kBufferToPushed = 5;        // buffer of a pushed work request, to that
   // A resume, or a replay whose work request is kept.
   static constexpr Cycle kReplayToWorkRequest = 4;
   // From the first cycle without hold_i to the request for a ring that waited.
@@ -54,6 +57,8 @@ class SendQueue final : public Block {
   // Likewise: from the next cycle on no request is made.
   void SetHold(Cycle from, bool hold);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+  // Called in its cycle.
+  void OnPushWrite(Cycle cycle, const spec::PushWrite& write);
 
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
   Channel<spec::Doorbell> retired_in = Channel<spec::Doorbell>::Slice();
@@ -92,6 +97,8 @@ class SendQueue final : public Block {
     uint32_t count;
     bool is_replay = false;  // for a replay
     bool resume = false;     // no request was made: it only takes its turn
+    bool pushed = false;     // the one buffer is that of `position`, if it is the next one
+    uint16_t position = 0;
   };
   struct Answer {
     Fetch fetch;
@@ -106,7 +113,18 @@ class SendQueue final : public Block {
     bool extensible = false;
     bool is_replay = false;  // of a replay
     bool resume = false;     // there is no work request
+    bool pushed = false;     // its bytes are in pushed_
   };
+  // What was pushed last to a queue.
+  struct PushHead {
+    uint8_t count = 0;    // places written in order, since the last end
+    bool sealed = false;  // it is complete, and `end` has come
+    spec::RdmaPush end = {};
+  };
+  struct PushedBytes {
+    uint8_t bytes[spec::kRdmaPushMost];
+  };
+  static constexpr uint32_t kPushWords = 1 + spec::kRdmaPushMost / spec::RdmaPush::kBytes;  // the address, and it
   struct Tail {
     uint64_t address;
     uint16_t bytes;
@@ -125,7 +143,7 @@ class SendQueue final : public Block {
     uint8_t head_bytes[48] = {};
     uint8_t tail_bytes[32] = {};
   };
-  enum class Op { kRetired, kAnswer, kWake, kRing, kServe };
+  enum class Op { kRetired, kAnswer, kWake, kPush, kRing, kServe };
   struct Event {
     Op op;
     uint32_t qpn;
@@ -144,6 +162,9 @@ class SendQueue final : public Block {
   bool RunLine(Cycle now, bool answered, bool replay_is_slow);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
+  bool TakePush(Cycle now, uint32_t qpn);
+  std::optional<PushedBytes> BytesPushed(Cycle now, const Fetch& fetch, uint32_t bytes);
+  void WritePush();
   void RequestReplay(Cycle now);
   bool RunFetch(Cycle now, bool answered);
   bool RunAssemble(Cycle now, bool quick);
@@ -154,11 +175,21 @@ class SendQueue final : public Block {
 
   const uint32_t send_records_;
   const uint32_t fetch_room_;
-  const bool has_extensible_;
+  const bool has_extensible_, has_push_;
   const Sizes sizes_;
 
   QpQueues queues_;
   IndexSet wake_;
+  IndexSet pushes_;                      // QPs of which a push has ended
+  std::vector<PushHead> newest_pushes_;  // as they will be, and as they are:
+  Table<PushHead> push_heads_;
+  Table<uint64_t> push_words_;  // kPushWords of each QP
+  struct PushArrival {
+    Cycle cycle;
+    spec::PushWrite write;
+  };
+  std::optional<PushArrival> push_arrival_;  // not written yet
+  Cycle push_voided_ = kUnknown;             // cycle of the last qp_state_write that voided a push
   Channel<uint32_t> line_;
   Channel<Fetch> fetches_pending_;
   Channel<Info> infos_;            // work requests that were requested and not issued
@@ -183,6 +214,7 @@ class SendQueue final : public Block {
   BlockMeter* meter_ = nullptr;
   bool line_turn_ = false;                  // the line and replays have priority over doorbells
   bool replay_turn_ = false;                // replays have priority over the line
+  bool ring_turn_ = false;                  // doorbells have priority over pushes
   uint32_t requests_ = 0;                   // whose last buffer has not been taken
   uint32_t buffers_ = 0;                    // that these ask for
   std::optional<spec::WorkRequest> quick_;  // of a replay that needs no request
@@ -193,6 +225,7 @@ class SendQueue final : public Block {
   uint64_t reads_taken_ = 0;  // their data
   std::optional<Tail> tail_;
   std::optional<Head> head_;
+  std::optional<PushedBytes> pushed_;  // of the one in infos_
 
   std::optional<spec::BufferRequest> request_;
   std::optional<spec::DmaReadRequest> fetch_;

@@ -165,7 +165,7 @@ void DescFetch::Accept(Cycle now) {
     } else if (failed_.Read(now, request.vq_index) != 0) {
       accept_kind_ = Kind::kFailed;
     } else {
-      accept_kind_ = request.by_index ? Kind::kByIndex : Kind::kRead;
+      accept_kind_ = request.pushed ? Kind::kPushed : request.by_index ? Kind::kByIndex : Kind::kRead;
     }
     accepted_.Begin(now);
     accept_ = AcceptState::kLookup;
@@ -204,7 +204,8 @@ void DescFetch::Ring(Cycle now) {
   if (ring_ == RingState::kTake) {
     if (!index_jobs_.CanPop(now) || !ring_jobs_.CanPush(now)) return;
     const IndexJob& job = index_jobs_.front();
-    if (job.kind != Kind::kRead) {
+    const bool is_pushed = job.kind == Kind::kPushed;
+    if (job.kind != Kind::kRead && !is_pushed) {
       RingJob next{job.kind, job.from, 1, RdmaError::kOk};
       if (job.kind == Kind::kByIndex) {
         next.place = job.from.request.index & ~kWrap;
@@ -214,7 +215,9 @@ void DescFetch::Ring(Cycle now) {
       index_jobs_.Pop(now);
       return;
     }
-    if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0) return;
+    if (!is_pushed && ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0)) {
+      return;
+    }
     ring_row_ = ring_rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
     ring_reported_ = reported_.Read(now, job.from.request.vq_index);
@@ -226,6 +229,8 @@ void DescFetch::Ring(Cycle now) {
     if (!ring_request_.IsFree() || ring_slots_ == 0) return;
     IssueRingRead(now);
     if (ring_left_ == 0) ring_ = RingState::kTake;
+  } else if (index_jobs_.front().kind == Kind::kPushed) {
+    RingPushed(now);
   } else if (positions_.CanWrite(now)) {
     const IndexJob job = index_jobs_.Pop(now);
     spec::DmaFetched fetched;
@@ -267,6 +272,24 @@ void DescFetch::Ring(Cycle now) {
   WakeAt(now + 1);
 }
 
+// What the driver says is the next buffer is it, if its position is the queue's. The driver has made it available.
+void DescFetch::RingPushed(Cycle now) {
+  if (!positions_.CanWrite(now) || WritesPosition(now)) return;
+  const IndexJob job = index_jobs_.Pop(now);
+  const spec::BufferRequest& request = job.from.request;
+  const unsigned size = ring_row_.queue_size;
+  const auto claimed = static_cast<uint16_t>(packed_ ? request.index ^ kWrap : request.index);
+  const bool is_next = ring_row_.enabled && claimed == position_ && (packed_ || request.table_entries < size);
+  RingJob next{is_next ? Kind::kPushed : Kind::kEmpty, job.from, 1, RdmaError::kOk};
+  ring_ = RingState::kTake;
+  if (is_next) {
+    const Place after = Place{position_ & (kWrap - 1), (position_ & kWrap) != 0}.Next(size);
+    positions_.Write(now, request.vq_index,
+                     static_cast<uint16_t>(packed_ ? after.at | (after.wrapped ? kWrap : 0) : position_ + 1u));
+  }
+  ring_jobs_.Push(now, next);
+}
+
 // A client whose response reports an empty ring waits for a doorbell. In a packed ring the driver always rings: the
 // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
 void DescFetch::ReportAvailEvent(Cycle now, uint16_t vq_index, unsigned requested, uint16_t available) {
@@ -292,7 +315,13 @@ void DescFetch::List(Cycle now) {
       const uint16_t vq_index = job.from.request.vq_index;
       if (job.kind != Kind::kRead && job.kind != Kind::kByIndex) {
         if (!descriptor_jobs_.CanPush(now)) return;
-        descriptor_jobs_.Push(now, {job.kind, job.from.client, vq_index, 0, job.code, true});
+        DescriptorJob next{job.kind, job.from.client, vq_index, 0, job.code, true};
+        if (job.kind == Kind::kPushed) {
+          const spec::BufferRequest& request = job.from.request;
+          next.head = packed_ ? request.index : request.table_entries;
+          next.walked = {.addr = request.table_address, .len = request.bytes, .id = 0, .flags = 0};
+        }
+        descriptor_jobs_.Push(now, next);
         if (ring_jobs_.Pop(now).held) {
           reading_.pop_front();
           WakeAt(now + 1);
@@ -540,7 +569,7 @@ RdmaError DescFetch::Check(const spec::VirtqDesc& descriptor, bool in_table, boo
 void DescFetch::Respond(Cycle now) {
   using Flags = spec::VirtqDescFlags;
   const DescriptorJob& job = descriptor_jobs_.front();
-  const bool found = job.kind == Kind::kRead || job.kind == Kind::kWalked;
+  const bool found = job.kind == Kind::kRead || job.kind == Kind::kWalked || job.kind == Kind::kPushed;
   const bool in_table = from_table_ || job.in_table;
   RdmaError code = job.code;
   spec::VirtqDesc descriptor;
@@ -553,7 +582,9 @@ void DescFetch::Respond(Cycle now) {
                                                                : spec::DmaFetched{};
     if (!from_table_ && job.in_table) table = {job.table.table_address, job.table.table_entries, job.head};
     descriptor = spec::VirtqDesc::Decode(fetched.data);
-    if (packed_) {
+    if (job.kind == Kind::kPushed) {
+      descriptor = {.addr = job.walked.addr, .len = job.walked.len, .flags = 0, .next = 0};
+    } else if (packed_) {
       const bool walked = job.kind == Kind::kWalked && !from_table_;
       const spec::PvirtqDesc packed = walked ? job.walked : spec::PvirtqDesc::Decode(fetched.data);
       descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};

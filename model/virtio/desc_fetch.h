@@ -39,6 +39,7 @@ class DescFetch final : public Block {
   static constexpr Cycle kRingToDescriptorRead = 3;
   static constexpr Cycle kDescriptorToBuffer = 4;
   static constexpr Cycle kCyclesPerBuffer = 3;
+  static constexpr Cycle kPushedToBuffer = 14;  // request to buffer, of one that was pushed
   // Of packed rings.
   static constexpr Cycle kRequestToPackedRead = 8;
   static constexpr Cycle kPackedToBuffer = 9;
@@ -82,7 +83,7 @@ class DescFetch final : public Block {
   std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, reported in the cycle before
 
  private:
-  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kWalked };
+  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kWalked, kPushed };
   struct Request {
     size_t client;
     spec::BufferRequest request;
@@ -112,7 +113,7 @@ class DescFetch final : public Block {
     spec::RdmaError code;
     bool last;
     uint16_t next = 0;             // of a packed ring
-    spec::PvirtqDesc walked = {};  // kWalked
+    spec::PvirtqDesc walked = {};  // kWalked, kPushed
     bool replay = false;           // the buffer may have been used since: errors are reported to its client only
     bool in_table = false;
     spec::BufferRequest table = {};  // in_table
@@ -138,6 +139,9 @@ class DescFetch final : public Block {
   void Arbitrate(Cycle now);
   void Accept(Cycle now);
   void Ring(Cycle now);
+  void RingPushed(Cycle now);
+  // Stage 3 writes a position in cycle `now`.
+  bool WritesPosition(Cycle now) { return list_ == ListState::kLeave && reads_ == 0 && positions_.CanWrite(now); }
   unsigned IssueRingRead(Cycle now);
   void PopRing(Cycle now);
   void List(Cycle now);

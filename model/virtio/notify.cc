@@ -18,6 +18,7 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
       net_queue_pairs_(config.net_queue_pairs),
       num_cqs_(config.num_cqs),
       num_qps_(config.num_qps),
+      has_push_(config.push_requests != 0),
       enabled_(QueuesOf(config)),
       values_(2 * config.num_cqs),
       control_index_(2 * spec::kNetMqVqPairsMin),
@@ -56,6 +57,7 @@ void Notify::OnBar(Cycle now, const spec::BarAccess& access) {
   const uint32_t at = access.offset - spec::kBarVirtioNotify;
   if (access.offset < spec::kBarVirtioNotify || at >= spec::kBarVirtioNotifyBytes) return;
   const uint32_t place = at % spec::kNotifyOffMultiplier;
+  if (has_push_ && access.bytes == spec::RdmaPush::kBytes) TakePush(access, now);
   const bool ring = place == spec::kNotifyPageQueue && (access.bytes == spec::VirtqNotification::kBytes ||
                                                         access.bytes == spec::VirtqNotificationData::kBytes);
   const bool arm = place == spec::kRdmaCqArmOffset && access.bytes == spec::RdmaCqArm::kBytes;
@@ -65,6 +67,35 @@ void Notify::OnBar(Cycle now, const spec::BarAccess& access) {
                        .arm = arm,
                        .value = static_cast<uint32_t>(access.data)});
   WakeAt(now + kRowDelay);
+}
+
+void Notify::TakePush(const spec::BarAccess& access, Cycle now) {
+  constexpr uint32_t kPlaces = 1 + spec::kRdmaPushMost / spec::RdmaPush::kBytes;  // behind the end's
+  const uint32_t at = access.offset - spec::kBarVirtioNotify;
+  const uint32_t byte = at % spec::kNotifyOffMultiplier;
+  const bool is_end = byte == spec::kRdmaPushEndOffset;
+  const uint32_t word = (byte - spec::kRdmaPushOffset) / spec::RdmaPush::kBytes;
+  if (!is_end && (byte < spec::kRdmaPushOffset || byte % spec::RdmaPush::kBytes != 0 || word >= kPlaces)) return;
+  pushes_.push_back({.cycle = now,
+                     .queue = at / spec::kNotifyOffMultiplier,
+                     .write = {.qpn = 0, .place = static_cast<uint8_t>(is_end ? 0 : word + 1), .data = access.data}});
+  WakeAt(now + 1);
+}
+
+// The queue need not be enabled: what is pushed counts only if the queue gives it out.
+void Notify::RunPushes(Cycle now) {
+  while (!pushes_.empty() && pushes_.front().cycle + kPushLatency <= now) {
+    if (pushes_.front().known) on_push_write(now, pushes_.front().write);
+    pushes_.pop_front();
+  }
+  for (Push& push : pushes_) {
+    if (push.cycle + 1 != now) continue;
+    const uint32_t first_send = control_index_.At(now) + num_cqs_ + spec::kRdmaTransmitqOffset;
+    push.known = vireo_.At(now) && !resetting_.At(now) && push.queue >= first_send &&
+                 push.queue < first_send + 2 * num_qps_ && (push.queue - first_send) % 2 == 0;
+    push.write.qpn = (push.queue - first_send) / 2;
+    WakeAt(now + 1);
+  }
 }
 
 void Notify::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
@@ -157,6 +188,7 @@ void Notify::TakeInternal(Cycle now) {
 }
 
 void Notify::Run(Cycle now) {
+  RunPushes(now);
   TakeInternal(now);
   if (arm_push_.has_value() && arm_push_->cycle <= now) {
     arm_.Push(now, arm_push_->number);
@@ -181,6 +213,9 @@ bool Notify::IsIdle(Cycle now) {
   if (arm_push_.has_value() || internal_in.CanPop(now)) return false;
   for (const Access& access : accesses_) {
     if (access.cycle < now && (access.cycle + kRowDelay + 1 != now || access.kind != Kind::kNone)) return false;
+  }
+  for (const Push& push : pushes_) {
+    if (push.cycle < now && (push.cycle + 1 == now || push.known)) return false;
   }
   if (send_.IsOffered() || receive_.IsOffered() || control_.IsOffered() || net_.IsOffered() || arm_.IsOffered()) {
     return false;

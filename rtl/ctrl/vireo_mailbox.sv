@@ -529,7 +529,8 @@ module vireo_mailbox
     count: 6'd1,
     indirect: by_index_q && indirect_q,
     table_address: by_index_q ? table_address_q : '0,
-    table_entries: by_index_q ? table_entries_q : '0
+    table_entries: by_index_q ? table_entries_q : '0,
+    default: '0
   };
   assign fetch_request_valid_o = state_q == StFetch;
   assign fetch_request_o = '{address: address_q, bytes: 13'(piece_q), tag: '0};

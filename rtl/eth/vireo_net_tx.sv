@@ -392,7 +392,7 @@ module vireo_net_tx
         request_valid_d = 1'b1;
         request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pair_q, 1'b1}), by_index: 1'b1,
                       index: next_index_q, count: GotBits'(1), indirect: indirect_q, table_address: table_address_q,
-                      table_entries: table_entries_q};
+                      table_entries: table_entries_q, default: '0};
         state_d = StWait;
       end
 

@@ -10,6 +10,9 @@
 // already. If the work request is kept here, the replay is quick: it passes everything but replays of its QP. Else it is
 // read again, by the index of its descriptor. Replays of a QP stay in order; replays and the line take turns.
 //
+// A pushed work request (push_write) is a doorbell, and tells what its ring has next. If nothing else of the ring is known or
+// requested, and descriptor fetch confirms that it is next, its bytes are those that were pushed and nothing is read.
+//
 // Of a stopped QP nothing is requested or read any more: its memory is the driver's. What is on its way passes as failed,
 // without report.
 //
@@ -34,6 +37,10 @@ module vireo_send_queue
 
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic              push_write_valid_i,
+  input  push_write_t       push_write_i,  // of a QP of the device
+  // verilator lint_on UNUSEDSIGNAL
 
   input  logic              doorbell_valid_i,
   output logic              doorbell_ready_o,
@@ -293,14 +300,17 @@ module vireo_send_queue
     logic [FetchCountBits-1:0] count;
     logic is_replay;   // for a replay
     logic resume;  // nothing was requested: it only takes its turn
+    logic pushed;  // the one buffer is that of `position`, if it is the next one
+    logic [15:0] position;
   } fetch_request_t;
 
   typedef struct packed {
     logic [QpBits-1:0] qpn;
     logic [FetchCountBits-1:0] count;
+    logic pushed;
   } answer_t;
 
-  typedef enum logic [2:0] {OpRetired, OpAnswer, OpWake, OpRing, OpServe} op_e;
+  typedef enum logic [2:0] {OpRetired, OpAnswer, OpWake, OpPush, OpRing, OpServe} op_e;
   typedef enum logic {StChoose, StDecide} state_e;
 
   state_e state_d, state_q;
@@ -308,6 +318,7 @@ module vireo_send_queue
   logic [QpBits-1:0] qpn_d, qpn_q;
   logic line_turn_d, line_turn_q;  // the line and replays go before doorbells
   logic replay_turn_d, replay_turn_q;  // replays go before the line
+  logic ring_turn_d, ring_turn_q;  // doorbells go before pushes
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
@@ -339,6 +350,140 @@ module vireo_send_queue
 
   logic [15:0] retired_offset, doorbell_offset;
   logic retired_known, doorbell_known;  // send queues of this device
+
+  // --- Pushed work requests: what was pushed last to each queue
+
+  typedef struct packed {
+    logic [3:0] count;  // places that were written in order, since the last end
+    logic sealed;       // it is complete, and its end has come
+    logic [15:0] position;
+    logic [15:0] head;
+    logic [15:0] length;
+  } push_head_t;
+
+  logic push_valid, push_pop, push_empty;  // a push has ended
+  logic [QpBits-1:0] push;
+  push_head_t push_head;                    // of the QP that is decided on, as read one cycle ago
+  logic [63:0] push_address;
+  logic pushed_match;                       // what was pushed is still that of fetches_pending, likewise
+  logic [8*32'(RdmaPushMost)-1:0] pushed_bytes;  // its bytes, without those behind its end
+
+  if (Config.push_requests != 0) begin : gen_push
+    localparam int unsigned Words = 32'(RdmaPushMost) / RdmaPushBytes;
+
+    logic void_valid_q, write_valid_q, written_q;  // a QP's last lifetime has ended; a place is written; likewise before
+    logic [QpBits-1:0] void_q, written_qpn_q;
+    push_head_t written_head_q;
+    // verilator lint_off UNUSEDSIGNAL
+    push_write_t write_q;
+    // verilator lint_on UNUSEDSIGNAL
+    push_head_t head_read, head_now, head_new, fetch_head;
+    logic [15:0] words;  // of the work request
+    logic head_write;
+    logic [QpBits-1:0] head_qpn;
+    logic [QpBits-1:0] unused_push_index;
+    logic unused_push_load;
+
+    vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_pushes (
+      .clk_i, .rst_ni,
+      .push_valid_i(push_write_valid_i && push_write_i.place == '0), .push_i(push_write_i.qpn[QpBits-1:0]),
+      .hold_i(1'b0), .clear_i(1'b0),
+      .pop_valid_o(push_valid), .pop_ready_i(push_pop), .pop_o(push),
+      .load_o(unused_push_load), .load_index_o(unused_push_index), .empty_o(push_empty)
+    );
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        void_valid_q <= 1'b0;
+        write_valid_q <= 1'b0;
+        written_q <= 1'b0;
+      end else begin
+        void_valid_q <= qp_state_write_valid_i
+                     && (qp_state_write_i.clear || qp_state_write_i.state == 3'(IbQpStateInit));
+        write_valid_q <= push_write_valid_i;
+        written_q <= head_write;
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (qp_state_write_valid_i) void_q <= qp_state_write_i.qpn[QpBits-1:0];
+      if (push_write_valid_i) write_q <= push_write_i;
+      if (head_write) begin
+        written_qpn_q <= head_qpn;
+        written_head_q <= head_new;
+      end
+    end
+
+    // A write beside the end of a lifetime is lost, and with it what was to be pushed: it comes by the ring.
+    always_comb begin
+      head_write = void_valid_q || write_valid_q;
+      head_qpn = void_valid_q ? void_q : write_q.qpn[QpBits-1:0];
+      // The read in the cycle before did not see the write of that cycle.
+      head_now = written_q && written_qpn_q == write_q.qpn[QpBits-1:0] ? written_head_q : head_read;
+      words = (write_q.data[47:32] + 16'(RdmaPushBytes - 1)) / 16'(RdmaPushBytes);
+      head_new = head_now;
+      if (write_q.place == '0) begin
+        head_new = '{count: '0, sealed: write_q.data[47:32] >= 16'(RdmaSqBaseBytes)
+                                        && write_q.data[47:32] <= 16'(RdmaPushMost)
+                                        && 16'(head_now.count) == words + 16'd1,
+                     position: write_q.data[15:0], head: write_q.data[31:16], length: write_q.data[47:32]};
+      end else begin
+        head_new.count = write_q.place == 4'd1 || write_q.place == head_now.count + 4'd1 ? write_q.place : '0;
+        head_new.sealed = 1'b0;
+      end
+      if (void_valid_q) head_new = '0;
+    end
+
+    vireo_table #(.Width($bits(push_head_t)), .Depth(NumQps)) u_newest (
+      .clk_i, .rst_ni,
+      .write_i(head_write), .write_address_i(head_qpn), .write_data_i(head_new),
+      .read_i(push_write_valid_i), .read_address_i(push_write_i.qpn[QpBits-1:0]), .read_data_o(head_read)
+    );
+    vireo_table #(.Width($bits(push_head_t)), .Depth(NumQps)) u_head (
+      .clk_i, .rst_ni,
+      .write_i(head_write), .write_address_i(head_qpn), .write_data_i(head_new),
+      .read_i(read), .read_address_i(qpn_d), .read_data_o(push_head)
+    );
+    vireo_table #(.Width($bits(push_head_t)), .Depth(NumQps)) u_fetch_head (
+      .clk_i, .rst_ni,
+      .write_i(head_write), .write_address_i(head_qpn), .write_data_i(head_new),
+      .read_i(1'b1), .read_address_i(fetches_pending.qpn), .read_data_o(fetch_head)
+    );
+    vireo_table #(.Width(64), .Depth(NumQps)) u_address (
+      .clk_i, .rst_ni,
+      .write_i(write_valid_q && !void_valid_q && write_q.place == 4'd1),
+      .write_address_i(write_q.qpn[QpBits-1:0]), .write_data_i(write_q.data),
+      .read_i(read), .read_address_i(qpn_d), .read_data_o(push_address)
+    );
+
+    logic [Words-1:0][63:0] word;
+    for (genvar i = 0; i < Words; i++) begin : gen_word
+      vireo_table #(.Width(64), .Depth(NumQps)) u_word (
+        .clk_i, .rst_ni,
+        .write_i(write_valid_q && !void_valid_q && write_q.place == 4'(i + 2)),
+        .write_address_i(write_q.qpn[QpBits-1:0]), .write_data_i(write_q.data),
+        .read_i(1'b1), .read_address_i(fetches_pending.qpn), .read_data_o(word[i])
+      );
+    end
+
+    always_comb begin
+      pushed_match = fetches_pending.pushed && fetch_head.sealed && fetch_head.position == fetches_pending.position
+                  && 32'(fetch_head.length) == buffer.bytes;
+      for (int unsigned i = 0; i < 32'(RdmaPushMost); i++) begin
+        pushed_bytes[8*i +: 8] = 16'(i) < fetch_head.length ? word[i/8][8*(i%8) +: 8] : '0;
+      end
+    end
+
+    logic unused_head;
+    assign unused_head = ^{fetch_head.count, fetch_head.head, push_head.count};
+  end else begin : gen_no_push
+    assign push_valid = 1'b0;
+    assign push = '0;
+    assign push_empty = 1'b1;
+    assign push_head = '0;
+    assign push_address = '0;
+    assign pushed_match = 1'b0;
+    assign pushed_bytes = '0;
+  end
 
   logic unused_wake_load;
   logic [QpBits-1:0] unused_wake_index;
@@ -391,6 +536,8 @@ module vireo_send_queue
     qpn_d = qpn_q;
     line_turn_d = line_turn_q;
     replay_turn_d = replay_turn_q;
+    ring_turn_d = ring_turn_q;
+    push_pop = 1'b0;
     read = 1'b0;
     retired_pop = 1'b0;
     answer_taken = 1'b0;
@@ -421,7 +568,7 @@ module vireo_send_queue
     share = others == 0 ? Most : others == 1 ? Most / 2 : Few;
     if (share > 32'(buffers_free)) share = 32'(buffers_free);
     count = FetchCountBits'(room < share ? room : share);
-    fetches_pending_in = '{qpn: qpn_q, count: count, is_replay: 1'b0, resume: 1'b0};
+    fetches_pending_in = '{qpn: qpn_q, count: count, default: '0};
 
     unique case (state_q)
       StChoose: begin
@@ -439,7 +586,16 @@ module vireo_send_queue
           op_d = OpWake;
           qpn_d = wake;
           wake_pop = 1'b1;
+        end else if (push_valid && !(doorbell_valid && ring_turn_q)
+                     && !((line_servable || replay_servable) && line_turn_q)) begin
+          // Without room it is a doorbell.
+          op_d = request_ready && buffers_free != '0 && !hold_q && Extensible && extensible_i ? OpPush : OpRing;
+          qpn_d = push;
+          push_pop = 1'b1;
+          line_turn_d = 1'b1;
+          ring_turn_d = 1'b1;
         end else if (doorbell_valid && !((line_servable || replay_servable) && line_turn_q)) begin
+          ring_turn_d = 1'b0;
           op_d = OpRing;
           qpn_d = doorbell_offset[QpBits:1];
           doorbell_pop = 1'b1;
@@ -452,7 +608,8 @@ module vireo_send_queue
           line_turn_d = 1'b0;
           replay_turn_d = 1'b0;
           fetches_pending_push = 1'b1;
-          fetches_pending_in = '{qpn: replay.qpn[QpBits-1:0], count: FetchCountBits'(1), is_replay: 1'b1, resume: replay.resume};
+          fetches_pending_in = '{qpn: replay.qpn[QpBits-1:0], count: FetchCountBits'(1), is_replay: 1'b1,
+                                 resume: replay.resume, default: '0};
           if (!replay.resume) begin
             request_valid_d = 1'b1;
             request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(replay.qpn[QpBits-1:0]), 1'b0},
@@ -478,7 +635,24 @@ module vireo_send_queue
             answer_taken = 1'b1;
             slot_new.requested = 1'b0;
             slot_new.in_use = slot.in_use - (RecordBits'(answer_q.count) - RecordBits'(answer_got_q));
-            if (answer_got_q == answer_q.count) slot_new.more = 1'b1;
+            // One that was pushed is the last, if it was the next.
+            if ((answer_got_q == answer_q.count) != answer_q.pushed) slot_new.more = 1'b1;
+          end
+          OpPush: begin
+            if (is_served(qp_state) && !slot.more && !slot.requested && !slot.queued
+                && slot.in_use != RecordBits'(SendRecords) && push_head.sealed) begin
+              slot_new.requested = 1'b1;
+              slot_new.in_use = slot.in_use + 1'b1;
+              request_valid_d = 1'b1;
+              request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(qpn_q), 1'b0},
+                            index: push_head.position, count: 6'd1, table_address: push_address,
+                            table_entries: push_head.head, pushed: 1'b1, bytes: push_head.length[6:0], default: '0};
+              fetches_pending_push = 1'b1;
+              fetches_pending_in = '{qpn: qpn_q, count: FetchCountBits'(1), pushed: 1'b1,
+                                     position: push_head.position, default: '0};
+            end else begin
+              slot_new.more = 1'b1;
+            end
           end
           OpServe: begin
             slot_new.queued = 1'b0;
@@ -516,6 +690,7 @@ module vireo_send_queue
     logic extensible;
     logic is_replay;         // of a replay
     logic resume;        // there is no work request
+    logic pushed;        // its bytes are in pushed_q
   } info_t;
 
   typedef enum logic {FtHead, FtTail} fetch_e;
@@ -535,6 +710,8 @@ module vireo_send_queue
   logic extensible;  // the work request
   logic fetch_started;   // the QP of fetches_pending is, as read one cycle ago
   logic fetch_read_q;  // it was
+  logic pushed_valid_q, pushed_push, pushed_pop;
+  logic [8*32'(RdmaPushMost)-1:0] pushed_q;
 
   vireo_table #(.Width(1), .Depth(NumQps)) u_fetch_state (
     .clk_i, .rst_ni,
@@ -574,7 +751,9 @@ module vireo_send_queue
     extensible = Extensible && extensible_i && buffer.bytes < 32'(RdmaSqReqBytes)
               && buffer.bytes >= 32'(RdmaSqBaseBytes);
     info_in = '{qpn: fetches_pending.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
-                extensible: extensible, is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
+                extensible: extensible, is_replay: fetches_pending.is_replay, resume: fetches_pending.resume,
+                pushed: 1'b0};
+    pushed_push = 1'b0;
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record existed before.
     // What was posted before a QP stopped is the driver's again.
     if (buffer.status != BufferStatusOk) begin
@@ -596,12 +775,15 @@ module vireo_send_queue
             info_in = '{qpn: fetches_pending.qpn, failed: RdmaErrorOk, is_replay: 1'b1, resume: 1'b1, default: '0};
           end
         end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready && reads_ready
-                     && fetch_read_q) begin
+                     && fetch_read_q && !(fetches_pending.pushed && pushed_valid_q)) begin
           buffer_pop = 1'b1;
           if (buffer.status == BufferStatusOk || fetches_pending.is_replay) begin
             got_d = got_q + 1'b1;
             info_push = 1'b1;
-            if (info_in.failed == RdmaErrorOk) begin
+            if (info_in.failed == RdmaErrorOk && pushed_match) begin
+              info_in.pushed = 1'b1;
+              pushed_push = 1'b1;
+            end else if (info_in.failed == RdmaErrorOk) begin
               fetch_valid_d = 1'b1;
               fetch_d = '{address: buffer.address, bytes: 13'(HeadBytes), tag: 8'd0};
               if (extensible) begin
@@ -617,7 +799,7 @@ module vireo_send_queue
           if (buffer.last) begin
             fetches_pending_pop = 1'b1;
             answer_valid_d = !fetches_pending.is_replay;
-            answer_d = '{qpn: fetches_pending.qpn, count: fetches_pending.count};
+            answer_d = '{qpn: fetches_pending.qpn, count: fetches_pending.count, pushed: fetches_pending.pushed};
             answer_got_d = got_d;
             got_d = '0;
           end
@@ -678,7 +860,8 @@ module vireo_send_queue
     issue = 1'b0;
     quick_pop = 1'b0;
     reads_due_d = reads_due_q;
-    info_startable = info_valid && (info.failed != RdmaErrorOk || info.resume || fetched_valid);
+    pushed_pop = 1'b0;
+    info_startable = info_valid && (info.failed != RdmaErrorOk || info.resume || info.pushed || fetched_valid);
     failed = info.failed;
     own_failure = 1'b0;
     report = 1'b0;
@@ -693,6 +876,10 @@ module vireo_send_queue
         end else if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           own_failure = !info.is_replay;
           issue = both_free && !(own_failure && (silenced_valid_q || !flag_read_q));
+          if (issue && reads_due_q != '0) reads_due_d = reads_due_q - 1'b1;
+        end else if (info_valid && info.pushed) begin
+          issue = both_free;
+          pushed_pop = issue;
           if (issue && reads_due_q != '0) reads_due_d = reads_due_q - 1'b1;
         end else if (info_valid && fetched_valid) begin
           // An extensible one has both parts in one response.
@@ -721,6 +908,10 @@ module vireo_send_queue
       work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
                  head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0], default: '0};
       if (info.extensible) work_d.tail_bytes = (8 * TailBytes)'(fetched.data[8*HeadBytes +: 8*RestBytes]);
+      if (info.pushed) begin
+        work_d.head_bytes = pushed_q[8*HeadBytes-1:0];
+        work_d.tail_bytes = (8 * TailBytes)'(pushed_q[8*HeadBytes +: 8*RestBytes]);
+      end
       if (info.is_replay) work_d = with_replay(work_d, replays);
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;
@@ -783,6 +974,8 @@ module vireo_send_queue
       state_q <= StChoose;
       line_turn_q <= 1'b0;
       replay_turn_q <= 1'b0;
+      ring_turn_q <= 1'b0;
+      pushed_valid_q <= 1'b0;
       request_valid_q <= 1'b0;
       requests_q <= '0;
       buffers_q <= '0;
@@ -801,6 +994,8 @@ module vireo_send_queue
       state_q <= state_d;
       line_turn_q <= line_turn_d;
       replay_turn_q <= replay_turn_d;
+      ring_turn_q <= ring_turn_d;
+      pushed_valid_q <= pushed_push || (pushed_valid_q && !pushed_pop);
       request_valid_q <= request_valid_d;
       requests_q <= requests_d;
       buffers_q <= buffers_d;
@@ -819,6 +1014,7 @@ module vireo_send_queue
   end
 
   always_ff @(posedge clk_i) begin
+    if (pushed_push) pushed_q <= pushed_bytes;
     op_q <= op_d;
     qpn_q <= qpn_d;
     request_q <= request_d;
@@ -849,7 +1045,7 @@ module vireo_send_queue
   end
   always_ff @(posedge clk_i) qp_sends_o <= '{qpn: 24'(qpn_q), outstanding: 16'(slot_new.in_use)};
 
-  assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty
+  assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty && push_empty
                && (waiting_q == '0 || hold_q) && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead
                && infos_q == '0 && !quick_valid_q && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
                && !qp_sends_valid_o;

@@ -107,6 +107,7 @@ module vireo_desc_fetch
   end
   if (NumQueues < 2) $fatal(1, "NumQueues is less than 2");
 
+  localparam bit Push = Config.push_requests != 0;
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
@@ -132,7 +133,8 @@ module vireo_desc_fetch
     KindEmpty,    // no buffer is available
     KindFailed,   // the queue was stopped earlier
     KindBroken,   // this job stops the queue, for the reason `code`
-    KindWalked    // packed ring: the job contains the descriptor
+    KindWalked,   // packed ring: the job contains the descriptor
+    KindPushed    // the job contains the buffer, as the driver has pushed it
   } kind_e;
 
   typedef struct packed {
@@ -144,7 +146,8 @@ module vireo_desc_fetch
     logic chains;         // packed ring whose buffers may be chains
     logic [63:0] area;    // address of available ring or packed ring; by_index: of the indirect table
     logic indirect;       // by_index: in an indirect table
-    logic [15:0] entries; // descriptors in the table
+    logic [15:0] entries; // descriptors in the table; pushed: head
+    logic [6:0] bytes;    // pushed: of the buffer at `area`
   } index_job_t;
 
   typedef struct packed {
@@ -160,6 +163,7 @@ module vireo_desc_fetch
     logic indirect;       // by_index: in an indirect table
     logic [63:0] table_address;
     logic [15:0] entries;
+    logic [6:0] bytes;
   } ring_job_t;
 
   typedef struct packed {
@@ -422,10 +426,12 @@ module vireo_desc_fetch
     index_job_push = accept_lookup;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
                      count: request.count, chains: chains1 && ring_packed_i,
-                     area: request.by_index ? request.table_address : area1,
-                     indirect: request.by_index && request.indirect, entries: request.table_entries};
+                     area: request.by_index || request.pushed ? request.table_address : area1,
+                     indirect: request.by_index && request.indirect, entries: request.table_entries,
+                     bytes: request.bytes};
     if (!enabled1 || !served1) index_job_in.kind = KindEmpty;
     else if (failed1) index_job_in.kind = KindFailed;
+    else if (Push && request.pushed) index_job_in.kind = KindPushed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
 
     index_read = accept_lookup && index_job_in.kind == KindRead;
@@ -560,6 +566,9 @@ module vireo_desc_fetch
   logic rings2;                           // the driver rings doorbells for this queue
   logic reported_known, reported_write;           // avail_event since the queue was enabled
   logic [15:0] reported, index2;
+  logic is_next;                          // the pushed buffer is the queue's next one
+  logic position_last;                    // packed ring: the last place
+  logic [15:0] position_next;             // behind one buffer
   logic avail_event_valid_q;
   avail_event_t avail_event_q;
   logic ring_request_valid_d, ring_request_valid_q;
@@ -592,17 +601,26 @@ module vireo_desc_fetch
     ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
                     index: index_job.index, count: CountBits'(1), reads: '0, chains: index_job.chains,
                     held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
-                    indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries};
+                    indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries,
+                    bytes: index_job.bytes};
     // A client that gets fewer buffers than requested waits for a doorbell, so avail_event must be updated. With packed
     // rings the driver always rings, because the device event suppression structure stays zero
     // [virtio 1.3, 2.7.10 and 2.8.10].
     index2 = position + available_q;
     reported_write = 1'b0;
+    position_last = 16'(position[PlaceBits-1:0]) == size2 - 16'd1;
+    position_next = !ring_packed_i ? position + 16'd1
+                    : {position[PlaceBits] ^ position_last, position_last ? '0 : position[PlaceBits-1:0] + 1'b1};
+    is_next = enabled2 && index_job.index == (ring_packed_i ? {!position[PlaceBits], position[PlaceBits-1:0]} : position)
+              && (ring_packed_i || index_job.entries < size2);
 
     unique case (ring_q)
       RingTake: begin
         if (index_job_valid && ring_job_space) begin
-          if (index_job.kind != KindRead) begin
+          if (index_job.kind == KindPushed) begin
+            ring_take = 1'b1;
+            ring_d = RingLookup;
+          end else if (index_job.kind != KindRead) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
           end else if ((ring_packed_i || index_valid) && ring_free) begin
@@ -623,7 +641,15 @@ module vireo_desc_fetch
         ring_d = RingIssue;
       end
       RingIssue: begin
-        if (position_write_ready) begin
+        if (index_job.kind == KindPushed) begin
+          if (position_write_ready && !walk_write) begin
+            ring_job_push = 1'b1;
+            index_job_pop = 1'b1;
+            ring_d = RingTake;
+            position_write = is_next;
+            if (!is_next) ring_job_in.kind = KindEmpty;
+          end
+        end else if (position_write_ready) begin
           ring_job_push = 1'b1;
           index_job_pop = 1'b1;
           index_pop = !ring_packed_i;
@@ -682,7 +708,8 @@ module vireo_desc_fetch
                            bytes: 13'(VirtqAvailRingEntryBytes) * 13'(part), tag: '0};
       end
     end
-    position_in = walk_write ? {walk_wrapped_q, walk_place_q} : position + 16'(take);
+    position_in = walk_write ? {walk_wrapped_q, walk_place_q}
+                  : index_job.kind == KindPushed ? position_next : position + 16'(take);
     position_index = walk_write ? ring_job.vq_index[QueueBits-1:0] : index_job.vq_index[QueueBits-1:0];
   end
 
@@ -876,6 +903,10 @@ module vireo_desc_fetch
                           replay: ring_job.kind == KindByIndex && ring_job.client == ClientBits'(BufferClientSend),
                           indirect: ring_job.kind == KindByIndex && ring_job.indirect,
                           address: ring_job.table_address, bytes: 32'(ring_job.entries), flags: '0};
+    if (ring_job.kind == KindPushed) begin
+      descriptor_job_in.head = ring_packed_i ? ring_job.index : ring_job.entries;
+      descriptor_job_in.bytes = 32'(ring_job.bytes);
+    end
 
     unique case (list_q)
       ListTake: begin
@@ -1151,7 +1182,7 @@ module vireo_desc_fetch
       descriptor.next = descriptor_job.next;
     end
     id = packed_descriptor.id;
-    if (descriptor_job.kind == KindWalked) begin
+    if (descriptor_job.kind == KindWalked || descriptor_job.kind == KindPushed) begin
       descriptor.addr = descriptor_job.address;
       descriptor.len = descriptor_job.bytes;
       descriptor.flags = descriptor_job.flags;
@@ -1167,7 +1198,7 @@ module vireo_desc_fetch
       packed_descriptor = unpack_pvirtq_desc(table_data_q.data);
     end
     more = (descriptor.flags & VirtqDescFlagsNext) != '0;
-    has_id = ring_packed_i && !in_table;
+    has_id = ring_packed_i && !in_table && descriptor_job.kind != KindPushed;
     // In a packed table, descriptors are in sequence and only the flag `write` is valid [virtio 1.3, 2.8.7].
     if (ring_packed_i && in_table) begin
       descriptor.flags = packed_descriptor.flags & VirtqDescFlagsWrite;
@@ -1195,7 +1226,8 @@ module vireo_desc_fetch
     outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
     bad = 1'b0;
     code = descriptor_job.code;
-    has_descriptor = descriptor_job.kind == KindRead || descriptor_job.kind == KindWalked;
+    has_descriptor = descriptor_job.kind == KindRead || descriptor_job.kind == KindWalked
+                     || descriptor_job.kind == KindPushed;
     names_table = (descriptor.flags & VirtqDescFlagsIndirect) != '0;
     if (descriptor_job.kind == KindBroken) begin
       bad = 1'b1;

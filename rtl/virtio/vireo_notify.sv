@@ -10,6 +10,9 @@
 // copy is read. A doorbell raised by the device itself (internal_i) uses a free slot of this delay line and is then
 // treated like one of the host.
 //
+// Writes of 8 bytes to the places of a send queue's page that take a pushed work request become push_write. They need no
+// enabled queue: what is pushed counts only if the queue gives it out.
+//
 // While enable_i is 0, doorbells are held, because the driver may ring before firmware has started the datapath. While
 // resetting_i is 1, they are discarded.
 module vireo_notify
@@ -49,6 +52,8 @@ module vireo_notify
   output logic             cq_arm_valid_o,
   input  logic             cq_arm_ready_i,
   output cq_arm_t          cq_arm_o,
+  output logic             push_write_valid_o,  // a pulse
+  output push_write_t      push_write_o,
   output logic             idle_o
 );
 
@@ -355,11 +360,73 @@ module vireo_notify
   assign cq_arm_o.cqn = 16'(arm_number) >> 1;
   assign cq_arm_o.value = arm_value;
 
+  // --- Pushed work requests
+
+  logic push_pending;  // a write is on its way
+
+  if (Config.push_requests != 0) begin : gen_push
+    localparam int unsigned WordBytes = RdmaPushBytes;
+    localparam int unsigned Words = 1 + 32'(RdmaPushMost) / WordBytes;  // the address, and the work request
+
+    typedef struct packed {
+      logic [VqBits-1:0] vq;
+      logic [3:0] place;
+      logic [63:0] data;
+    } push_t;
+
+    push_t push_d, push_q;
+    logic push_d_valid, push_taken_q;  // there is one
+    logic is_end, is_word, known;
+    logic [PageBits-1:0] behind;  // offset from the first place
+    logic [VqBits:0] push_from_send;
+    logic push_valid_q;
+    push_write_t push_write_q;
+
+    always_comb begin
+      is_end = place == PageBits'(RdmaPushEndOffset);
+      behind = place - PageBits'(RdmaPushOffset);
+      is_word = place >= PageBits'(RdmaPushOffset) && behind < PageBits'(Words * WordBytes) && behind[2:0] == '0;
+      push_d = push_q;
+      push_d_valid = in_region && bar_i.bytes == 4'(WordBytes) && (is_end || is_word);
+      if (push_d_valid) begin
+        push_d.vq = bar_i.offset[PageBits+:VqBits];
+        push_d.place = is_end ? '0 : behind[6:3] + 4'd1;
+        push_d.data = bar_i.data;
+      end
+      push_from_send = (VqBits + 1)'(push_q.vq) - (VqBits + 1)'(control_index) -
+                       (VqBits + 1)'(NumCqs + 32'(RdmaTransmitqOffset));
+      known = push_taken_q && profile_q && !resetting_q && push_from_send < (VqBits + 1)'(2 * NumQps) &&
+              !push_from_send[0];
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        push_taken_q <= 1'b0;
+        push_valid_q <= 1'b0;
+      end else begin
+        push_taken_q <= push_d_valid;
+        push_valid_q <= known;
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      push_q <= push_d;
+      push_write_q <= '{qpn: 24'(push_from_send[VqBits:1]), place: push_q.place, data: push_q.data};
+    end
+
+    assign push_write_valid_o = push_valid_q;
+    assign push_write_o = push_write_q;
+    assign push_pending = push_taken_q || push_valid_q;
+  end else begin : gen_no_push
+    assign push_write_valid_o = 1'b0;
+    assign push_write_o = '0;
+    assign push_pending = 1'b0;
+  end
+
   logic unused_bits;
   assign unused_bits = ^{bar_i.data[63:32], queue_row_write_i, number_q};
 
   logic any_access;
-  assign any_access = any_delayed || kind_q != KindNone || arm_push_q;
+  assign any_access = any_delayed || kind_q != KindNone || arm_push_q || push_pending;
   // Doorbells that are held while enable_q is 0 do not count: they cause no activity until enable_q is 1.
   assign idle_o = !any_access && !internal_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o &&
                   !control_doorbell_valid_o && !net_doorbell_valid_o && !cq_arm_valid_o &&

@@ -318,6 +318,15 @@ inline constexpr uint8_t kRdmaCqArmOffset = 4u;
 // The version of rdma_sq_base, and of the elements after it. [docs/decisions/0024] (roce.toml)
 inline constexpr uint8_t kRdmaSqVersion = 1u;
 
+// Offset in a send queue's notify page of what is pushed, in writes of 8 bytes in the order of their addresses: the device address of the work request's memory, then the work request, padded with zeros to a multiple of 8 bytes. A write of rdma_push ends it. [docs/decisions/0029] (roce.toml) Unit: bytes.
+inline constexpr uint16_t kRdmaPushOffset = 64u;
+
+// Offset of rdma_push in a send queue's notify page. [docs/decisions/0029] (roce.toml) Unit: bytes.
+inline constexpr uint16_t kRdmaPushEndOffset = 8u;
+
+// The longest work request that can be pushed. [docs/decisions/0029] (roce.toml) Unit: bytes.
+inline constexpr uint8_t kRdmaPushMost = 64u;
+
 // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableMacFilterEntries = 64u;
 
@@ -5960,6 +5969,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kAtomicWriteOffset = 79;
   static constexpr size_t kMaxSrqOffset = 80;
   static constexpr size_t kFlushOffset = 84;
+  static constexpr size_t kMaxPushOffset = 85;
   static constexpr size_t kMaxMwOffset = 88;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
@@ -5984,7 +5994,8 @@ struct RdmaAckQueryDevice {
   uint8_t atomic_write{};  // Not 0: ATOMIC WRITE [vireo profile; else reserved]
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
   uint8_t flush{};  // Placements that a FLUSH may request; flags: RdmaFlushCap [vireo profile; else reserved]
-  uint8_t reserved2[3]{};  // 0
+  uint8_t max_push{};  // Longest extensible send work request that can be pushed through the notify page, in bytes; 0: none [vireo profile; else reserved]
+  uint8_t reserved2[2]{};  // 0
   uint32_t max_mw{};  // Memory windows, types 1 and 2B, whose numbers are those of memory regions: no more than max_mr of both. 0: there are none [vireo profile; else reserved]
   uint8_t reserved3[36]{};  // 0
 
@@ -6013,7 +6024,8 @@ struct RdmaAckQueryDevice {
     result.atomic_write = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
     result.flush = static_cast<uint8_t>(detail::GetLittle<672, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 85 + i * 1));
+    result.max_push = static_cast<uint8_t>(detail::GetLittle<680, 8>(bytes));
+    for (size_t i = 0; i < 2; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 86 + i * 1));
     result.max_mw = static_cast<uint32_t>(detail::GetLittle<704, 32>(bytes));
     for (size_t i = 0; i < 36; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 92 + i * 1));
     return result;
@@ -6043,7 +6055,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(atomic_write));
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
     detail::PutLittle<672, 8>(bytes, static_cast<uint64_t>(flush));
-    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 85 + i * 1, reserved2[i]);
+    detail::PutLittle<680, 8>(bytes, static_cast<uint64_t>(max_push));
+    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 86 + i * 1, reserved2[i]);
     detail::PutLittle<704, 32>(bytes, static_cast<uint64_t>(max_mw));
     for (size_t i = 0; i < 36; ++i) detail::PutLittle<0, 8>(bytes + 92 + i * 1, reserved3[i]);
   }
@@ -6072,7 +6085,8 @@ struct RdmaAckQueryDevice {
     f("atomic_write", self.atomic_write, 8);
     f("max_srq", self.max_srq, 32);
     f("flush", self.flush, 8);
-    for (size_t i = 0; i < 3; ++i) f("reserved2", self.reserved2[i], 8);
+    f("max_push", self.max_push, 8);
+    for (size_t i = 0; i < 2; ++i) f("reserved2", self.reserved2[i], 8);
     f("max_mw", self.max_mw, 32);
     for (size_t i = 0; i < 36; ++i) f("reserved3", self.reserved3[i], 8);
   }
@@ -8254,6 +8268,54 @@ struct RdmaSqBase {
   }
 
   friend constexpr bool operator==(const RdmaSqBase&, const RdmaSqBase&) = default;
+};
+
+// 64-bit write that ends the push of a send work request and is a doorbell. The driver has made the work request available before, as if it were not pushed. [docs/decisions/0029] (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaPush {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kPositionOffset = 0;
+  static constexpr size_t kHeadOffset = 2;
+  static constexpr size_t kLengthOffset = 4;
+  uint16_t position{};  // Split: avail.idx without this buffer; packed: its place in the ring, bit 15 the wrap counter there
+  uint16_t head{};  // Split: its descriptor; packed: as position
+  uint16_t length{};  // Of the work request, in bytes; rdma_sq_base to rdma_push_most
+  uint16_t reserved{};  // 0
+
+  static constexpr RdmaPush Decode(const uint8_t* bytes) {
+    RdmaPush result;
+    result.position = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+    result.head = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    result.length = static_cast<uint16_t>(detail::GetLittle<32, 16>(bytes));
+    result.reserved = static_cast<uint16_t>(detail::GetLittle<48, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 16>(bytes, static_cast<uint64_t>(position));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(head));
+    detail::PutLittle<32, 16>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<48, 16>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("position", self.position, 16);
+    f("head", self.head, 16);
+    f("length", self.length, 16);
+    f("reserved", self.reserved, 16);
+  }
+  static constexpr RdmaPush FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaPush&, const RdmaPush&) = default;
 };
 
 // Element of an extensible send work request: the peer's memory. [docs/decisions/0024] (roce.toml)
@@ -11684,9 +11746,25 @@ struct QpFailure {
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
 };
 
+// A write of 8 bytes to a place of a send queue's notify page that takes a pushed work request: a pulse. (tokens.toml)
+struct PushWrite {
+  static constexpr size_t kBits = 92;
+  uint32_t qpn{};  // QP
+  uint8_t place{};  // 0: rdma_push, which ends it; 1: rdma_push_address; from 2 on the work request's words
+  uint64_t data{};  // What is written, from bit 0
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("place", self.place, 4);
+    f("data", self.data, 64);
+  }
+
+  friend constexpr bool operator==(const PushWrite&, const PushWrite&) = default;
+};
+
 // Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
 struct BufferRequest {
-  static constexpr size_t kBits = 123;
+  static constexpr size_t kBits = 131;
   BufferClient client{};  // Requester
   uint16_t vq_index{};  // Virtqueue
   bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not read
@@ -11695,6 +11773,8 @@ struct BufferRequest {
   bool indirect{};  // by_index: the descriptor is in an indirect table; the fields below are copied from the `buffer` token
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
+  bool pushed{};  // `send` only, without by_index, count 1: the driver has said what the next buffer is. `index` is its position (packed: with the wrap counter), `table_entries` its head, `table_address` and `bytes` its memory. Answered without reading if the position is the queue's next one; else `empty`
+  uint8_t bytes{};  // pushed: length of the buffer
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("client", self.client, 3);
@@ -11705,6 +11785,8 @@ struct BufferRequest {
     f("indirect", self.indirect, 1);
     f("table_address", self.table_address, 64);
     f("table_entries", self.table_entries, 16);
+    f("pushed", self.pushed, 1);
+    f("bytes", self.bytes, 7);
   }
 
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
@@ -13071,6 +13153,7 @@ struct Config {
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
   uint32_t memory_windows;  // 1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
+  uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page; with extensible_requests only. 0: without their logic and memory
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
@@ -13110,6 +13193,7 @@ inline constexpr Config kNic100 = {
     .invalidation = 1u,
     .memory_windows = 1u,
     .extensible_requests = 1u,
+    .push_requests = 1u,
     .max_srqs = 256u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
@@ -13149,6 +13233,7 @@ inline constexpr Config kNic1 = {
     .invalidation = 1u,
     .memory_windows = 1u,
     .extensible_requests = 1u,
+    .push_requests = 1u,
     .max_srqs = 4u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,

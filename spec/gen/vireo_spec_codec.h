@@ -132,6 +132,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqReqInlineLen>("rdma_sq_req_inline_len");
   f.template operator()<RdmaSqReq>("rdma_sq_req");
   f.template operator()<RdmaSqBase>("rdma_sq_base");
+  f.template operator()<RdmaPush>("rdma_push");
   f.template operator()<RdmaSqRdma>("rdma_sq_rdma");
   f.template operator()<RdmaSqUd>("rdma_sq_ud");
   f.template operator()<RdmaSqAtomic>("rdma_sq_atomic");
@@ -299,6 +300,9 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_port_num", static_cast<uint64_t>(kRdmaPortNum)},
     {"rdma_cq_arm_offset", static_cast<uint64_t>(kRdmaCqArmOffset)},
     {"rdma_sq_version", static_cast<uint64_t>(kRdmaSqVersion)},
+    {"rdma_push_offset", static_cast<uint64_t>(kRdmaPushOffset)},
+    {"rdma_push_end_offset", static_cast<uint64_t>(kRdmaPushEndOffset)},
+    {"rdma_push_most", static_cast<uint64_t>(kRdmaPushMost)},
     {"table_mac_filter_entries", static_cast<uint64_t>(kTableMacFilterEntries)},
     {"table_vlan_filter_bits", static_cast<uint64_t>(kTableVlanFilterBits)},
     {"table_rss_key_bytes", static_cast<uint64_t>(kTableRssKeyBytes)},
@@ -1486,6 +1490,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.atomic_write", static_cast<uint64_t>(RdmaAckQueryDevice::kAtomicWriteOffset)},
     {"rdma_ack_query_device.max_srq", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxSrqOffset)},
     {"rdma_ack_query_device.flush", static_cast<uint64_t>(RdmaAckQueryDevice::kFlushOffset)},
+    {"rdma_ack_query_device.max_push", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxPushOffset)},
     {"rdma_ack_query_device.max_mw", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMwOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
@@ -1709,6 +1714,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_base.version", static_cast<uint64_t>(RdmaSqBase::kVersionOffset)},
     {"rdma_sq_base.elements", static_cast<uint64_t>(RdmaSqBase::kElementsOffset)},
     {"rdma_sq_base.imm_data", static_cast<uint64_t>(RdmaSqBase::kImmDataOffset)},
+    {"rdma_push.bytes", static_cast<uint64_t>(RdmaPush::kBytes)},
+    {"rdma_push.position", static_cast<uint64_t>(RdmaPush::kPositionOffset)},
+    {"rdma_push.head", static_cast<uint64_t>(RdmaPush::kHeadOffset)},
+    {"rdma_push.length", static_cast<uint64_t>(RdmaPush::kLengthOffset)},
     {"rdma_sq_rdma.bytes", static_cast<uint64_t>(RdmaSqRdma::kBytes)},
     {"rdma_sq_rdma.remote_addr", static_cast<uint64_t>(RdmaSqRdma::kRemoteAddrOffset)},
     {"rdma_sq_rdma.rkey", static_cast<uint64_t>(RdmaSqRdma::kRkeyOffset)},
@@ -1981,6 +1990,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"qp_sent.bits", static_cast<uint64_t>(QpSent::kBits)},
     {"qp_psn.bits", static_cast<uint64_t>(QpPsn::kBits)},
     {"qp_failure.bits", static_cast<uint64_t>(QpFailure::kBits)},
+    {"push_write.bits", static_cast<uint64_t>(PushWrite::kBits)},
     {"buffer_request.bits", static_cast<uint64_t>(BufferRequest::kBits)},
     {"buffer.bits", static_cast<uint64_t>(Buffer::kBits)},
     {"avail_event.bits", static_cast<uint64_t>(AvailEvent::kBits)},
@@ -2089,6 +2099,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.invalidation", static_cast<uint64_t>(kNic100.invalidation)},
     {"nic100.memory_windows", static_cast<uint64_t>(kNic100.memory_windows)},
     {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
+    {"nic100.push_requests", static_cast<uint64_t>(kNic100.push_requests)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
     {"nic100.max_path_mtu", static_cast<uint64_t>(kNic100.max_path_mtu)},
     {"nic100.max_frame_bytes", static_cast<uint64_t>(kNic100.max_frame_bytes)},
@@ -2124,6 +2135,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.invalidation", static_cast<uint64_t>(kNic1.invalidation)},
     {"nic1.memory_windows", static_cast<uint64_t>(kNic1.memory_windows)},
     {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
+    {"nic1.push_requests", static_cast<uint64_t>(kNic1.push_requests)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
     {"nic1.max_path_mtu", static_cast<uint64_t>(kNic1.max_path_mtu)},
     {"nic1.max_frame_bytes", static_cast<uint64_t>(kNic1.max_frame_bytes)},

@@ -244,6 +244,15 @@ package vireo_spec_pkg;
   // The version of rdma_sq_base, and of the elements after it. [docs/decisions/0024] (roce.toml)
   localparam logic [7:0] RdmaSqVersion = 8'h1;
 
+  // Offset in a send queue's notify page of what is pushed, in writes of 8 bytes in the order of their addresses: the device address of the work request's memory, then the work request, padded with zeros to a multiple of 8 bytes. A write of rdma_push ends it. [docs/decisions/0029] (roce.toml)
+  localparam logic [11:0] RdmaPushOffset = 12'h40;
+
+  // Offset of rdma_push in a send queue's notify page. [docs/decisions/0029] (roce.toml)
+  localparam logic [11:0] RdmaPushEndOffset = 12'h8;
+
+  // The longest work request that can be pushed. [docs/decisions/0029] (roce.toml)
+  localparam logic [7:0] RdmaPushMost = 8'h40;
+
   // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
   localparam logic [15:0] TableMacFilterEntries = 16'h40;
 
@@ -2950,11 +2959,13 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceAtomicWriteOffset = 79;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   localparam int unsigned RdmaAckQueryDeviceFlushOffset = 84;
+  localparam int unsigned RdmaAckQueryDeviceMaxPushOffset = 85;
   localparam int unsigned RdmaAckQueryDeviceMaxMwOffset = 88;
   typedef struct packed {
     logic [35:0][7:0] reserved3;
     logic [31:0] max_mw;
-    logic [2:0][7:0] reserved2;
+    logic [1:0][7:0] reserved2;
+    logic [7:0] max_push;
     logic [7:0] flush;
     logic [31:0] max_srq;
     logic [7:0] atomic_write;
@@ -3910,6 +3921,24 @@ package vireo_spec_pkg;
     return rdma_sq_base_t'(bytes);
   endfunction
   function automatic logic [127:0] pack_rdma_sq_base(input rdma_sq_base_t fields);
+    return fields;
+  endfunction
+
+  // 64-bit write that ends the push of a send work request and is a doorbell. The driver has made the work request available before, as if it were not pushed. [docs/decisions/0029] (roce.toml)
+  localparam int unsigned RdmaPushBytes = 8;
+  localparam int unsigned RdmaPushPositionOffset = 0;
+  localparam int unsigned RdmaPushHeadOffset = 2;
+  localparam int unsigned RdmaPushLengthOffset = 4;
+  typedef struct packed {
+    logic [15:0] reserved;
+    logic [15:0] length;
+    logic [15:0] head;
+    logic [15:0] position;
+  } rdma_push_t;
+  function automatic rdma_push_t unpack_rdma_push(input logic [63:0] bytes);
+    return rdma_push_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_push(input rdma_push_t fields);
     return fields;
   endfunction
 
@@ -5365,6 +5394,14 @@ package vireo_spec_pkg;
   } qp_failure_t;
   localparam int unsigned QpFailureBits = 74;
 
+  // A write of 8 bytes to a place of a send queue's notify page that takes a pushed work request: a pulse. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [3:0] place;
+    logic [63:0] data;
+  } push_write_t;
+  localparam int unsigned PushWriteBits = 92;
+
   // Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
   typedef struct packed {
     logic [2:0] client;  // buffer_client_e
@@ -5375,8 +5412,10 @@ package vireo_spec_pkg;
     logic indirect;
     logic [63:0] table_address;
     logic [15:0] table_entries;
+    logic pushed;
+    logic [6:0] bytes;
   } buffer_request_t;
-  localparam int unsigned BufferRequestBits = 123;
+  localparam int unsigned BufferRequestBits = 131;
 
   // Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the next one with `indirect` and the table. (tokens.toml)
   typedef struct packed {
@@ -6018,6 +6057,7 @@ package vireo_spec_pkg;
     int unsigned invalidation;
     int unsigned memory_windows;
     int unsigned extensible_requests;
+    int unsigned push_requests;
     int unsigned max_srqs;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
@@ -6056,6 +6096,7 @@ package vireo_spec_pkg;
     invalidation: 1,
     memory_windows: 1,
     extensible_requests: 1,
+    push_requests: 1,
     max_srqs: 256,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
@@ -6094,6 +6135,7 @@ package vireo_spec_pkg;
     invalidation: 1,
     memory_windows: 1,
     extensible_requests: 1,
+    push_requests: 1,
     max_srqs: 4,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,

@@ -35,6 +35,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.invalidation, 1);
   EXPECT_EQ(device.max_mw, config.num_mrs);
   EXPECT_EQ(device.sq_version, 1);
+  EXPECT_EQ(device.max_push, 64);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
   EXPECT_LE(device.local_ca_ack_delay, 31);
@@ -51,6 +52,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.invalidation, 0);
   EXPECT_EQ(device.max_mw, 0u);
   EXPECT_EQ(device.sq_version, 0);
+  EXPECT_EQ(device.max_push, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
 

@@ -77,6 +77,16 @@ struct Bench {
       ASSERT_LT(qpn, kConfig.num_qps);
       asked_buffers += token.count;
       EXPECT_LE(asked_buffers, kSizes.buffers);
+      if (token.pushed) {
+        EXPECT_FALSE(token.by_index);
+        EXPECT_EQ(token.count, 1u);
+        EXPECT_FALSE(asked[qpn]);
+        EXPECT_LT(open[qpn], kConfig.send_records);
+        asked[qpn] = true;
+        asking.push_back({qpn, 1, {}, token});
+        if (!hold_answers) AnswerAll();
+        return;
+      }
       if (token.by_index) {
         // Of its QP the first that is neither requested nor, because it is kept, passed.
         const auto again = std::find_if(replays[qpn].begin(), replays[qpn].end(), [&](const Again& one) {
@@ -85,7 +95,7 @@ struct Bench {
         ASSERT_NE(again, replays[qpn].end());
         EXPECT_EQ(token.count, 1u);
         again->requested = true;
-        asking.push_back({qpn, 1, *again});
+        asking.push_back({qpn, 1, *again, {}});
         if (!hold_answers) AnswerAll();
         return;
       }
@@ -94,7 +104,7 @@ struct Bench {
       EXPECT_LE(open[qpn] + token.count, kConfig.send_records);  // room for all of them
       EXPECT_FALSE(asked[qpn]);
       asked[qpn] = true;
-      asking.push_back({qpn, token.count, {}});
+      asking.push_back({qpn, token.count, {}, {}});
       if (!hold_answers) AnswerAll();
     };
     // Host memory.
@@ -106,7 +116,7 @@ struct Bench {
       for (size_t i = 0; i < token.bytes; ++i) {
         answer.data[i] = fails ? static_cast<uint8_t>(random()) : ByteAt(token.address + i);
       }
-      faults.push_back(fails);
+      faults.push_back({token.address, fails});
       fetched.tokens.push_back(answer);
       ++reads;
       EXPECT_LE(reads - fetched.accepted, kSizes.fetches);
@@ -129,11 +139,12 @@ struct Bench {
     uint32_t qpn;
     uint32_t count;
     std::optional<Again> is_replay;
+    std::optional<spec::BufferRequest> pushed;
   };
   uint16_t QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue + 2 * qpn); }
   void AnswerAll() {
     for (; !asking.empty(); asking.pop_front()) {
-      const auto [qpn, count, is_replay] = asking.front();
+      const auto [qpn, count, is_replay, pushed] = asking.front();
       const auto vq = QueueOf(qpn);
       asked_buffers -= count;
       if (is_replay) {
@@ -148,10 +159,14 @@ struct Bench {
                                  .writable = is_replay->posted.writable,
                                  .more = is_replay->posted.more,
                                  .next_index = static_cast<uint16_t>(random())});
-        outstanding.push_back({qpn, is_replay->posted, is_replay});
+        outstanding.push_back({qpn, is_replay->posted, is_replay, false});
         continue;
       }
       asked[qpn] = false;
+      if (pushed) {
+        AnswerPushed(qpn, *pushed);
+        continue;
+      }
       const auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
       if (got == 0) {
         buffer.tokens.push_back({.status = random() % 2 == 0 ? BufferStatus::kEmpty : BufferStatus::kFailed,
@@ -160,10 +175,7 @@ struct Bench {
                                  .head = static_cast<uint16_t>(random())});
       }
       for (uint32_t i = 0; i < got; ++i) {
-        const Posted posted = ring[qpn].front();
-        ring[qpn].pop_front();
-        ++open[qpn];
-        outstanding.push_back({qpn, posted, {}});
+        const Posted posted = TakeFromRing(qpn, false);
         buffer.tokens.push_back({.status = BufferStatus::kOk,
                                  .last = i + 1 == got,
                                  .vq_index = vq,
@@ -175,6 +187,51 @@ struct Bench {
                                  .next_index = static_cast<uint16_t>(random())});
       }
     }
+  }
+  Posted TakeFromRing(uint32_t qpn, bool pushed) {
+    const Posted posted = ring[qpn].front();
+    ring[qpn].pop_front();
+    ++open[qpn];
+    ++taken[qpn];
+    outstanding.push_back({qpn, posted, {}, pushed});
+    return posted;
+  }
+  // As descriptor fetch: by the position alone.
+  void AnswerPushed(uint32_t qpn, const spec::BufferRequest& request) {
+    spec::Buffer answer{.status = BufferStatus::kEmpty, .last = true, .vq_index = QueueOf(qpn)};
+    ++pushes_asked;
+    if (request.index == taken[qpn] && !ring[qpn].empty()) {
+      const Posted posted = TakeFromRing(qpn, true);
+      EXPECT_EQ(request.table_entries, posted.head);
+      EXPECT_EQ(request.table_address, posted.address);
+      EXPECT_EQ(request.bytes, posted.bytes);
+      answer.status = BufferStatus::kOk;
+      answer.head = posted.head;
+      answer.address = posted.address;
+      answer.bytes = posted.bytes;
+      ++pushes_taken;
+    }
+    buffer.tokens.push_back(answer);
+  }
+  // Pushes what was posted last. `without`: a place that is left out.
+  void Push(uint32_t qpn, unsigned without = ~0u, bool ends = true) {
+    const Posted& posted = ring[qpn].back();
+    const auto position = static_cast<uint16_t>(taken[qpn] + ring[qpn].size() - 1);
+    if (without != 1) push.tokens.push_back({.qpn = qpn, .place = 1, .data = posted.address});
+    for (uint32_t word = 0; 8 * word < posted.bytes; ++word) {
+      uint64_t data = 0;
+      for (uint32_t i = 0; i < 8; ++i) data |= uint64_t{ByteAt(posted.address + 8 * word + i)} << 8 * i;
+      const auto place = static_cast<uint8_t>(word + 2);
+      if (place < 10 && place != without) push.tokens.push_back({.qpn = qpn, .place = place, .data = data});
+    }
+    if (ends) EndPush(qpn, {.position = position, .head = posted.head, .length = static_cast<uint16_t>(posted.bytes)});
+  }
+  void EndPush(uint32_t qpn, const spec::RdmaPush& end) {
+    push.tokens.push_back({.qpn = qpn, .place = 0, .data = end.ToWord()});
+  }
+  void PostShort(uint32_t qpn, uint32_t bytes) {
+    Post(qpn);
+    ring[qpn].back().bytes = bytes;
   }
   void Check(const spec::WorkRequest& token) {
     spec::WorkRequest expected{};
@@ -218,7 +275,7 @@ struct Bench {
       }
     }
     ASSERT_FALSE(outstanding.empty());
-    const auto [qpn, posted, is_replay] = outstanding.front();
+    const auto [qpn, posted, is_replay, pushed] = outstanding.front();
     outstanding.pop_front();
     ASSERT_EQ(is_replay.has_value(), token.is_replay);
     expected.qpn = qpn;
@@ -232,12 +289,14 @@ struct Bench {
       expected.failed = RdmaError::kBadDescriptor;
     } else if (posted.bytes < (is_extensible ? 16u : 576u)) {
       expected.failed = RdmaError::kBadWqe;
+    } else if (pushed && (faults.empty() || faults.front().first != posted.address)) {
+      ++came_pushed;  // else it was read, because something else was pushed meanwhile
     } else {
-      const bool head_fault = faults.front();
+      const bool head_fault = faults.front().second;
       faults.pop_front();
       bool tail_fault = false;
       if (posted.bytes >= 576) {
-        tail_fault = faults.front();
+        tail_fault = faults.front().second;
         faults.pop_front();
       }
       if (head_fault || tail_fault) expected.failed = RdmaError::kQueueDmaError;
@@ -342,7 +401,7 @@ struct Bench {
     for (int i = 0; i < 50'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (doorbell.IsEmpty() && retired.IsEmpty() && replay.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() &&
-          state.IsEmpty() && block.IsIdle()) {
+          state.IsEmpty() && push.IsEmpty() && block.IsIdle()) {
         return {};
       }
     }
@@ -358,15 +417,18 @@ struct Bench {
     uint32_t qpn;
     Posted posted;
     std::optional<Again> is_replay;
+    bool pushed;
   };
   std::deque<Outstanding> outstanding;
+  std::array<uint16_t, 16> taken{};  // of each ring
+  uint64_t pushes_asked = 0, pushes_taken = 0, came_pushed = 0;
   std::deque<Again> replays[16];  // whose work request has not come
   // The work request of a head that was read last; none: it failed.
   std::map<std::pair<uint32_t, uint16_t>, std::optional<Posted>> newest;
   std::deque<uint16_t> recent[16];  // heads
   uint64_t sent_again = 0, came_again = 0, came_quickly = 0;
-  uint32_t asked_buffers = 0;  // of the requests that were not answered
-  std::deque<bool> faults;     // of the reads whose work request has not come
+  uint32_t asked_buffers = 0;                    // of the requests that were not answered
+  std::deque<std::pair<uint64_t, bool>> faults;  // address and fault of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
   std::array<bool, kConfig.num_qps> is_reported{};  // QPs whose failure was reported, until the test clears them
@@ -420,6 +482,9 @@ struct Bench {
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle cycle, const auto& token) { block.OnQpStateWrite(cycle, token); });
+  decltype(bench.Pulse<spec::PushWrite>(p.push_write_valid_i, p.push_write_i, {})) push =
+      bench.Pulse<spec::PushWrite>(p.push_write_valid_i, p.push_write_i,
+                                   [this](Cycle cycle, const auto& token) { block.OnPushWrite(cycle, token); });
   decltype(bench.Out("", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i,
                      p.buffer_request_o)) request =
       bench.Out("buffer_request", request_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
@@ -708,6 +773,7 @@ TEST(SendQueue, MatchesModelWhileQueuePairsStop) {
   for (const unsigned rate : {16U, 5U}) {
     Bench bench;
     bench.checks = false;
+    bench.SetExtensible(true);
     bench.doorbell.rate = bench.retired.rate = bench.buffer.rate = bench.replay.rate = rate;
     bench.request.rate = bench.fetch.rate = bench.work.rate = bench.failure.rate = rate;
     bench.hold_answers = bench.hold_records = true;
@@ -717,7 +783,11 @@ TEST(SendQueue, MatchesModelWhileQueuePairsStop) {
         case 0:
           bench.Post(qpn, 1 + static_cast<uint32_t>(random() % 4));
           if (random() % 8 == 0) bench.ring[qpn].back().more = true;
-          bench.Ring(qpn);
+          if (random() % 2 == 0) {
+            bench.ring[qpn].back().bytes = static_cast<uint32_t>(16 + random() % 49);
+            bench.Push(qpn, static_cast<unsigned>(random() % 40), random() % 8 != 0);
+          }
+          if (random() % 2 == 0) bench.Ring(qpn);
           break;
         case 1: {
           const bool clear = random() % 4 == 0;
@@ -1334,7 +1404,7 @@ TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
 }
 
 TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
-  uint64_t came_quickly = 0;
+  uint64_t came_quickly = 0, came_pushed = 0;
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);
@@ -1351,8 +1421,14 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
       size_t cleared = 0;
       for (int step = 0; step < 6000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
-        const unsigned dice = random() % 32;
-        if (dice < 6) {
+        const auto dice = static_cast<unsigned>(random() % 36);
+        if (dice >= 32) {
+          bench.PostShort(qpn, static_cast<uint32_t>(16 + random() % 49));
+          // Of some the push is torn, or has no end, and of some a doorbell follows.
+          const bool ends = random() % 8 != 0;
+          bench.Push(qpn, random() % 4 == 0 ? static_cast<unsigned>(random() % 12) : ~0u, ends);
+          if (!ends || random() % 4 == 0) bench.Ring(qpn);
+        } else if (dice < 6) {
           bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 2)));
           Posted& last = bench.ring[qpn].back();
           if (bench.is_extensible && random() % 2 == 0) last.bytes = static_cast<uint32_t>(16 + random() % 100);
@@ -1411,6 +1487,7 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
       EXPECT_EQ(bench.came_again, bench.sent_again);
       EXPECT_GT(bench.came_again, 50u);
       came_quickly += bench.came_quickly;
+      came_pushed += bench.came_pushed;
       if (clears) {
         EXPECT_LE(bench.failures.size(), bench.expected_failures.size()) << "of a stopped QP none is reported";
         EXPECT_GT(cleared, 0U);
@@ -1421,6 +1498,223 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
     }
   }
   EXPECT_GT(came_quickly, 10u);
+  EXPECT_GT(came_pushed, 100u);
+}
+
+// --- Push
+
+TEST(SendQueue, PushedWorkRequestReadsNothing) {
+  for (const uint32_t bytes : {16u, 17u, 24u, 48u, 63u, 64u}) {
+    Bench bench;
+    bench.SetExtensible(true);
+    bench.SetState(5, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    const Cycle began = bench.bench.cycle();
+    for (int i = 0; i < 40; ++i) {
+      bench.PostShort(5, bytes);
+      bench.Push(5);
+      ASSERT_EQ(bench.Settle(), "");
+    }
+    EXPECT_EQ(bench.came[5], 40u);
+    EXPECT_EQ(bench.came_pushed, 40u);
+    EXPECT_EQ(bench.reads, 0u);
+    EXPECT_EQ(bench.pushes_taken, 40u);
+    EXPECT_EQ(bench.pushes_asked, 40u);
+    for (const auto& sent : bench.request_sink.sent()) {
+      EXPECT_TRUE(sent.token.pushed || sent.token.by_index || sent.cycle < began) << "the ring is not read";
+    }
+    // What was pushed is kept for replays.
+    bench.Resend(5, false, {.head = bench.recent[5].back(), .address = 1, .bytes = bytes});
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came_quickly, 1u);
+  }
+}
+
+TEST(SendQueue, PushMeetsDocumentedLatencies) {
+  Bench bench;
+  bench.SetExtensible(true);
+  bench.SetState(5, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  const uint64_t requests = bench.request.count;
+  bench.buffer.rate = 0;
+  bench.PostShort(5, 64);
+  bench.Push(5, ~0u, false);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.EndPush(5, {.position = 0, .head = bench.ring[5][0].head, .length = 64});
+  ASSERT_EQ(bench.Run(SendQueue::kPushToRequest), "");
+  EXPECT_EQ(bench.request.count, requests);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.request.count, requests + 1);
+  ASSERT_EQ(bench.Run(5), "");
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Run(SendQueue::kBufferToPushed), "");
+  EXPECT_EQ(bench.work.count, 0u);
+  ASSERT_EQ(bench.Run(1), "");
+  EXPECT_EQ(bench.work.count, 1u);
+}
+
+// Each is a doorbell all the same.
+TEST(SendQueue, TornPushIsReadFromTheRing) {
+  for (unsigned without = 1; without < 10; ++without) {
+    Bench bench;
+    bench.SetExtensible(true);
+    bench.SetState(5, IbQpState::kRts);
+    bench.PostShort(5, 64);
+    bench.Push(5, without);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 1u);
+    EXPECT_EQ(bench.came_pushed, 0u);
+    EXPECT_EQ(bench.pushes_asked, 0u);
+    EXPECT_EQ(bench.reads, 1u);
+  }
+  for (const uint16_t length : std::initializer_list<uint16_t>{0, 15, 40, 65, 72, 128, 0x1040}) {
+    Bench bench;
+    bench.SetExtensible(true);
+    bench.SetState(5, IbQpState::kRts);
+    bench.PostShort(5, 64);
+    bench.Push(5, ~0u, false);
+    bench.EndPush(5, {.position = 0, .head = bench.ring[5][0].head, .length = length});
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 1u);
+    EXPECT_EQ(bench.pushes_asked, 0u) << length;
+  }
+  // In another order, and with the end twice: what has ended is no start of the next.
+  Bench bench;
+  bench.SetExtensible(true);
+  bench.SetState(5, IbQpState::kRts);
+  bench.PostShort(5, 32);
+  bench.Push(5);
+  std::swap(bench.push.tokens[1], bench.push.tokens[2]);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.pushes_asked, 0u);
+  bench.PostShort(5, 32);
+  bench.Push(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.pushes_taken, 1u);
+  bench.PostShort(5, 32);
+  bench.EndPush(5, {.position = 2, .head = bench.ring[5][0].head, .length = 32});
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.pushes_asked, 1u);
+  EXPECT_EQ(bench.came[5], 3u);
+}
+
+TEST(SendQueue, PushOfAnotherPositionIsReadFromTheRing) {
+  Bench bench;
+  bench.SetExtensible(true);
+  bench.SetState(5, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.PostShort(5, 32);  // not announced
+  bench.PostShort(5, 40);
+  bench.Push(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.pushes_asked, 1u);
+  EXPECT_EQ(bench.pushes_taken, 0u);
+  EXPECT_EQ(bench.came[5], 2u);
+  // Behind it the next one is.
+  bench.PostShort(5, 40);
+  bench.Push(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.pushes_taken, 1u);
+  EXPECT_EQ(bench.came[5], 3u);
+}
+
+// Of QPs that do not send, that ask already, in rfc-v2, and during a hold.
+TEST(SendQueue, PushThatCannotBeTakenIsADoorbell) {
+  for (const int why : {0, 1, 2, 3}) {
+    Bench bench;
+    bench.SetExtensible(why != 2);
+    if (why != 0) bench.SetState(5, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    if (why == 1) {
+      bench.hold_answers = true;
+      bench.Ring(5);
+      ASSERT_EQ(bench.Run(20), "");
+    }
+    if (why == 3) bench.hold.on = true;
+    ASSERT_EQ(bench.Run(4), "");
+    bench.PostShort(5, 64);
+    if (why == 2) bench.ring[5].back().bytes = 592;
+    bench.Push(5);
+    ASSERT_EQ(bench.Run(40), "");
+    EXPECT_EQ(bench.came[5], why == 2 ? 1u : 0u);
+    bench.hold_answers = false;
+    bench.AnswerAll();
+    bench.hold.on = false;
+    bench.SetState(5, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 1u) << why;
+    EXPECT_EQ(bench.pushes_asked, 0u) << why;
+  }
+}
+
+// Words of the last lifetime, maybe another program's, are no part of a push.
+TEST(SendQueue, StopVoidsWhatWasPushed) {
+  for (const bool clear : {true, false}) {
+    for (unsigned early = 0; early < 8; ++early) {
+      Bench bench;
+      bench.checks = false;
+      bench.SetExtensible(true);
+      bench.SetState(5, IbQpState::kRts);
+      bench.PostShort(5, 64);
+      bench.Push(5, ~0u, false);
+      ASSERT_EQ(bench.Run(12 - early), "");  // in any place, and behind all of them
+      bench.SetState(5, clear ? IbQpState::kReset : IbQpState::kInit, clear);
+      bench.SetState(5, IbQpState::kRts);
+      ASSERT_EQ(bench.Settle(), "");
+      bench.EndPush(5, {.position = bench.taken[5], .head = 1, .length = 64});
+      ASSERT_EQ(bench.Settle(), "");
+      EXPECT_EQ(bench.pushes_asked, 0u) << early;
+    }
+  }
+}
+
+// While the answer is awaited something else is pushed: the bytes are those of memory, or of one push.
+TEST(SendQueue, PushThatIsReplacedIsRead) {
+  for (unsigned words = 0; words < 11; ++words) {
+    Bench bench;
+    bench.SetExtensible(true);
+    bench.SetState(5, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.hold_answers = true;
+    bench.PostShort(5, 64);
+    bench.Push(5);
+    ASSERT_EQ(bench.Run(30), "");
+    ASSERT_EQ(bench.asking.size(), 1u);
+    bench.PostShort(5, 64);
+    bench.Push(5);
+    bench.push.tokens.resize(words);
+    ASSERT_EQ(bench.Run(30), "");
+    bench.Ring(5);
+    bench.hold_answers = false;
+    bench.AnswerAll();
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.came[5], 2u);
+    EXPECT_EQ(bench.came_pushed, words == 0 ? 1u : 0u);
+  }
+}
+
+TEST(SendQueue, PushesOfManyQpsInterleave) {
+  Bench bench;
+  bench.SetExtensible(true);
+  for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  for (int round = 0; round < 20; ++round) {
+    std::vector<spec::PushWrite> words[16];
+    for (uint32_t qpn = 0; qpn < 16; ++qpn) {
+      bench.PostShort(qpn, static_cast<uint32_t>(16 + bench.random() % 49));
+      bench.Push(qpn);
+      words[qpn].assign(bench.push.tokens.begin(), bench.push.tokens.end());
+      bench.push.tokens.clear();
+    }
+    for (size_t i = 0; i < 10; ++i) {
+      for (const auto& of_qp : words) {
+        if (i < of_qp.size()) bench.push.tokens.push_back(of_qp[i]);
+      }
+    }
+    ASSERT_EQ(bench.Settle(), "");
+  }
+  for (uint32_t qpn = 0; qpn < 16; ++qpn) EXPECT_EQ(bench.came[qpn], 20u);
+  EXPECT_GT(bench.came_pushed, 150u) << "the others find no room, and are read";
 }
 
 }  // namespace

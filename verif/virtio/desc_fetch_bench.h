@@ -570,6 +570,68 @@ struct Bench {
     asked[client].push_back({request, sane ? ring.added : 0, ring.served});
     ++ring.outstanding;
   }
+  void AskPushed(size_t vq, uint16_t position, uint16_t head, uint64_t address, uint8_t bytes) {
+    const BufferRequest request{.client = spec::BufferClient::kSend,
+                                .vq_index = static_cast<uint16_t>(vq),
+                                .index = position,
+                                .count = 1,
+                                .table_address = address,
+                                .table_entries = head,
+                                .pushed = true,
+                                .bytes = bytes};
+    requests[0]->tokens.push_back(request);
+    asked[0].push_back({request, 0, rings[vq].served});
+    ++rings[vq].outstanding;
+  }
+  // Says what the next buffer is, or something else. Only if nothing is requested of the queue.
+  void AskPushedOrNot(size_t vq) {
+    Ring& ring = rings[vq];
+    const auto other = static_cast<uint16_t>(random() % 3 == 0 ? 1 + random() % 0xffff : 0);
+    if (packed) {
+      if (ring.buffers.empty() || ring.buffers.front().descriptors != 1 || ring.buffers.front().table) return;
+      const uint16_t head = ring.buffers.front().head;
+      const PvirtqDesc& place = ring.memory[head & ~kWrap];
+      const auto bytes = static_cast<uint8_t>(std::min<uint32_t>(place.len, 1 + random() % 64));
+      AskPushed(vq, head ^ other, static_cast<uint16_t>(random()), place.addr, bytes);
+    } else if (!ring.available.empty()) {
+      const uint16_t head = ring.available.front();
+      if ((ring.table[head].flags & VirtqDescFlags::kIndirect) != 0) return;
+      const auto bytes = static_cast<uint8_t>(std::min<uint32_t>(ring.table[head].len, 1 + random() % 64));
+      const uint16_t bad_head = other == 0 && random() % 8 == 0 ? ring.size : uint16_t{0};
+      AskPushed(vq, static_cast<uint16_t>(ring.taken) ^ other, head + bad_head, ring.table[head].addr, bytes);
+    }
+  }
+  void OnPushed(const Buffer& buffer, const BufferRequest& request, Ring& ring) {
+    ASSERT_TRUE(buffer.last);
+    if (buffer.status == BufferStatus::kEmpty) {
+      ++pushed_empties;
+    } else if (buffer.status == BufferStatus::kFailed) {
+      ASSERT_TRUE(ring.defective);
+    } else {
+      ++pushed;
+      const uint16_t head = packed ? request.index : request.table_entries;
+      EXPECT_EQ(buffer, (Buffer{.status = BufferStatus::kOk,
+                                .last = true,
+                                .vq_index = request.vq_index,
+                                .head = head,
+                                .address = request.table_address,
+                                .bytes = request.bytes}));
+      if (packed) {
+        ASSERT_FALSE(ring.buffers.empty());
+        ASSERT_EQ(ring.buffers.front().head, head);
+        ring.given.push_back(ring.buffers.front());
+        ring.buffers.pop_front();
+      } else {
+        ASSERT_FALSE(ring.available.empty());
+        ASSERT_EQ(ring.available.front(), head);
+        ring.available.pop_front();
+        ring.head_used[head] = false;
+      }
+      ++ring.taken;
+    }
+    --ring.outstanding;
+    asked[0].pop_front();
+  }
   void OnBuffer(Cycle cycle, size_t client, const Buffer& buffer) {
     last_buffer = cycle;
     answers.push_back(buffer);
@@ -578,6 +640,7 @@ struct Bench {
     asked[client].front().got += buffer.status == BufferStatus::kOk;
     Ring& ring = rings[asking.request.vq_index];
     ASSERT_EQ(buffer.vq_index, asking.request.vq_index);
+    if (asking.request.pushed) return OnPushed(buffer, asking.request, ring);
     if (buffer.status == BufferStatus::kOk) {
       ASSERT_TRUE(asking.served);
       ASSERT_LE(++asking.got, asking.request.count);
@@ -716,6 +779,7 @@ struct Bench {
     for (const auto& waiting : asked) ASSERT_TRUE(waiting.empty());
   }
 
+  uint64_t pushed = 0, pushed_empties = 0;
   std::mt19937_64 random = sim::MakeRandom("desc_fetch");
   Agenda agenda;
   DescFetch block{agenda, {.queues = kQueues, .requests = 8, .descriptors = 32}};

@@ -18,6 +18,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   using testing::Test;
   std::map<RdmaError, unsigned> codes;
   unsigned empties = 0, faileds = 0, followed = 0, from_tables = 0, avail_events = 0, ids = 0;
+  uint64_t pushed = 0, pushed_empties = 0;
   // Runs until every event occurred: the frequency of failures is random.
   const auto lacks = [&] {
     return std::min({codes[RdmaError::kBadDescriptor], codes[RdmaError::kWindowViolation],
@@ -55,6 +56,10 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
             }
             // Every queue belongs to one client, as in a device.
             if (b->random() % 64 == 0) ring.retires = true;
+            if (vq % kClients == 0 && ring.outstanding == 0 && ring.failures == 0 && !ring.defective && !ring.retires &&
+                b->random() % 2 == 0) {
+              b->AskPushedOrNot(vq);
+            }
             if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
               b->Ask(vq % kClients, vq, b->AnyCount(vq % kClients));
             } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
@@ -73,6 +78,8 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
           from_tables += b->from_tables;
           avail_events += b->avail_events;
           ids += b->ids;
+          pushed += b->pushed;
+          pushed_empties += b->pushed_empties;
           for (const auto& [code, count] : b->codes) codes[code] += count;
           EXPECT_EQ(b->to.violations, b->codes[RdmaError::kWindowViolation]);
           empties += b->empties;
@@ -90,6 +97,8 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
   EXPECT_EQ(from_tables > 1000, features);
   EXPECT_EQ(avail_events > 1000, features && !packed);
   EXPECT_EQ(ids > 1000, packed);
+  EXPECT_GT(pushed, 20u);
+  EXPECT_GT(pushed_empties, 10u);
 }
 TEST(DescFetch, DeliversAvailableBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(false, false); }
 TEST(DescFetch, DeliversPackedBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(true, false); }

@@ -9,6 +9,7 @@
 
 #include "Vnotify.h"
 #include "sim/common/seed.h"
+#include "verif/common/level_bench.h"
 #include "verif/virtio/virtio_bench.h"
 
 namespace vireo::verif {
@@ -41,6 +42,8 @@ struct Bench {
     block.ConnectNet(net_sink);
     block.ConnectCqArm(arm_sink);
     bench.AddOther(levels);
+    bench.AddOther(pushes);
+    block.on_push_write = [this](Cycle cycle, const spec::PushWrite& write) { pushes.Tell(cycle, write); };
   }
 
   // Everything on, all queues enabled.
@@ -76,7 +79,7 @@ struct Bench {
   Channel<CqArm> arm_sink = Channel<CqArm>::Sink();
   RtlTop<Vnotify> rtl{[](const Vnotify& top, std::vector<uint8_t>& bytes) {
     for (const uint8_t bit : {top.send_doorbell_valid_o, top.receive_doorbell_valid_o, top.control_doorbell_valid_o,
-                              top.net_doorbell_valid_o, top.cq_arm_valid_o, top.idle_o}) {
+                              top.net_doorbell_valid_o, top.cq_arm_valid_o, top.push_write_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     AppendBytes(bytes, top.send_doorbell_o);
@@ -84,9 +87,12 @@ struct Bench {
     AppendBytes(bytes, top.control_doorbell_o);
     AppendBytes(bytes, top.net_doorbell_o);
     AppendBytes(bytes, top.cq_arm_o);
+    AppendBytes(bytes, top.push_write_o);
   }};
   BlockBench<Vnotify> bench{rtl, agenda, random};
   Vnotify& p = rtl.ports();
+  OutPulse<spec::PushWrite, decltype(p.push_write_valid_o), decltype(p.push_write_o)> pushes{
+      "push_write", p.push_write_valid_o, p.push_write_o};
 
   bool enable = false, resetting = true, mq = false, vireo = false;
   uint64_t idle_cycles = 0;
@@ -130,6 +136,12 @@ BarAccess RandomAccess(std::mt19937_64& random) {
   BarAccess access = Bench::Write(static_cast<uint32_t>(random() % (kQueues + 2)), random() % 2 == 0 ? 0 : 4,
                                   random() % 4 == 0 ? 2 : 4, random() & 0x3ffff);
   if (access.offset % spec::kNotifyOffMultiplier == 0 && random() % 4 != 0) access.bytes = 2;
+  if (random() % 4 == 0) {
+    access.bytes = 8;
+    access.data = random();
+    access.offset += random() % 4 == 0 ? 8 : 64 + 8 * static_cast<uint32_t>(random() % 10);
+    if (random() % 8 == 0) access.offset += 4;
+  }
   if (random() % 16 == 0) access.write = false;
   if (random() % 16 == 0) access.bar_index = static_cast<uint8_t>(random() % 8);
   if (random() % 16 == 0) access.offset += static_cast<uint32_t>(random() % 4096);
@@ -171,6 +183,7 @@ TEST(Notify, MatchesModelInRandomTraffic) {
       EXPECT_GT(bench.control.count, 10u);
       EXPECT_GT(bench.net.count, 20u);
       EXPECT_GT(bench.arm.count, 20u);
+      EXPECT_GT(bench.pushes.sent.size(), 20u);
       EXPECT_GT(bench.idle_cycles, 50u);
     }
   }
@@ -390,6 +403,59 @@ TEST(Notify, RfcV2ProfileHasNoArm) {
   for (unsigned i = 0; i < kQueues; ++i) bench.Arm(i, true, true);
   ASSERT_EQ(bench.bench.RunOut(30), "");
   EXPECT_EQ(bench.Count(), 0u);
+}
+
+// Offsets of spec/roce.toml, written down independently: the end at 8; address and work request from 64 to 135.
+TEST(Notify, PushedWordsOfSendQueuesComeAfterTwoCycles) {
+  for (const bool mq : {true, false}) {
+    Bench bench;
+    bench.Start(mq);
+    const unsigned first_send = (mq ? 4 : 2) + 1 + 4;
+    for (unsigned queue = 0; queue < kQueues; ++queue) {
+      for (unsigned offset = 0; offset < 160; offset += 4) {
+        const size_t before = bench.pushes.sent.size();
+        const Cycle at = bench.bench.cycle();
+        const uint64_t data = bench.random();
+        bench.bar.tokens.push_back(Bench::Write(queue, offset, 8, data));
+        ASSERT_EQ(bench.bench.RunOut(6), "");
+        const bool is_send = queue >= first_send && queue < first_send + 8 && (queue - first_send) % 2 == 0;
+        const bool is_place = offset % 8 == 0 && (offset == 8 || (offset >= 64 && offset < 136));
+        ASSERT_EQ(bench.pushes.sent.size() - before, is_send && is_place ? 1u : 0u) << queue << " " << offset;
+        if (!is_send || !is_place) continue;
+        EXPECT_EQ(bench.pushes.sent.back().first, at + Notify::kPushLatency);
+        EXPECT_EQ(bench.pushes.sent.back().second,
+                  (spec::PushWrite{.qpn = (queue - first_send) / 2,
+                                   .place = static_cast<uint8_t>(offset == 8 ? 0 : (offset - 64) / 8 + 1),
+                                   .data = data}));
+      }
+    }
+    EXPECT_EQ(bench.Count(), 0u) << "none of them is a doorbell here";
+  }
+}
+
+TEST(Notify, NothingIsPushedByOtherAccessesOrWithoutTheProfile) {
+  Bench bench;
+  bench.Start();
+  const uint32_t queue = 4 + 1 + 4;
+  for (const unsigned bytes : {0u, 1u, 2u, 3u, 4u, 7u, 15u})
+    bench.bar.tokens.push_back(Bench::Write(queue, 64, bytes, 1));
+  spec::BarAccess access = Bench::Write(queue, 64, 8, 1);
+  access.write = false;
+  bench.bar.tokens.push_back(access);
+  access = Bench::Write(queue, 64, 8, 1);
+  access.bar_index = spec::kBarMsix;
+  bench.bar.tokens.push_back(access);
+  ASSERT_EQ(bench.bench.RunOut(20), "");
+  bench.vireo = false;
+  ASSERT_EQ(bench.bench.Run(2), "");
+  for (const unsigned offset : {8u, 64u}) bench.bar.tokens.push_back(Bench::Write(queue, offset, 8, 1));
+  ASSERT_EQ(bench.bench.RunOut(20), "");
+  bench.vireo = true;
+  bench.resetting = true;
+  ASSERT_EQ(bench.bench.Run(2), "");
+  for (const unsigned offset : {8u, 64u}) bench.bar.tokens.push_back(Bench::Write(queue, offset, 8, 1));
+  ASSERT_EQ(bench.bench.RunOut(20), "");
+  EXPECT_EQ(bench.pushes.sent.size(), 0u);
 }
 
 TEST(Notify, OtherAccessesRingNoDoorbell) {
