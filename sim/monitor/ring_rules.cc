@@ -112,6 +112,13 @@ void RingRules::OnBarWrite(const BoundaryEvent& event) {
   if (index >= queues_.size()) return;
   if (at % spec::kNotifyOffMultiplier != 0) {
     if (!queues_[index].is_live) return;
+    if (queues_[index].kind == TableQueueKind::kSq && event.bytes == spec::RdmaPush::kBytes && has_extensible_) {
+      if (auto pushed = queues_[index].places.Write(at % spec::kNotifyOffMultiplier, value)) {
+        queues_[index].pushed = std::move(pushed);
+        TakePushed(static_cast<uint16_t>(index));
+      }
+      return;
+    }
     Notify(queues_[index]);
     const auto arm = spec::RdmaCqArm::FromWord(static_cast<uint32_t>(value));
     if (!has_arm_register_ || at % spec::kNotifyOffMultiplier != spec::kRdmaCqArmOffset ||
@@ -241,6 +248,7 @@ void RingRules::ResetPositions(uint16_t index) {
     is_work ? works_.Remove(descriptor.address) : receives_.Remove(descriptor.address);
     MoveToMemory(index, descriptor);
   }
+  queue.pushed.reset();
   queue.used_bytes = queue.used = queue.available = 0;
   queue.is_rung = queue.is_refused = false;
   queue.used_index = 0;
@@ -502,7 +510,8 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
         queue.are_heads_new[(at - kAvailEntries) / kIndexBytes] = true;
       }
     }
-    return ExpectWorks(read.queue);
+    ExpectWorks(read.queue);
+    return TakePushed(read.queue);
   }
   if (read.use == Read::Use::kReceive) {
     const Receive* const receive = receives_.Find(read.work);
@@ -554,6 +563,7 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
          number < std::min<uint64_t>(end, queue.descriptors.size()); ++number) {
       if (queue.descriptors[number].kept == Descriptor::Kept::kNew) MoveToMemory(read.queue, queue.descriptors[number]);
     }
+    TakePushed(read.queue);
   }
   keep_from(at);
 }
@@ -599,6 +609,41 @@ void RingRules::ExpectWorks(uint16_t index) {
     AddWork(index, static_cast<uint16_t>(head), descriptor);
     queue.unread.push_back(descriptor.address);
   }
+}
+
+void RingRules::TakePushed(uint16_t index) {
+  Queue& queue = queues_[index];
+  if (!queue.pushed.has_value() || queue.size == 0) return;
+  const auto& [end, address, bytes] = *queue.pushed;
+  constexpr uint16_t kWrap = 0x8000;
+  const bool is_even_lap = queue.found / queue.size % 2 == 0;
+  if (queue.is_packed) {
+    if (end.position != (queue.found % queue.size | (is_even_lap ? kWrap : 0))) return;
+  } else {
+    if (queue.found != queue.available || end.head >= queue.size) return;
+    const auto passed = static_cast<uint16_t>(queue.available - end.position);
+    if (passed != 0 && passed <= queue.size) queue.pushed.reset();
+    if (passed != 0) return;
+  }
+  std::array<uint8_t, kDescriptorBytes> descriptor{};
+  const auto length = static_cast<uint32_t>(bytes.size());
+  if (queue.is_packed) {
+    const uint16_t flags = is_even_lap ? spec::VirtqDescFlags::kAvail : spec::VirtqDescFlags::kUsed;
+    spec::PvirtqDesc{.addr = address, .len = length, .id = 0, .flags = flags}.Encode(descriptor.data());
+    SetDescriptor(index, end.position & (kWrap - 1), descriptor.data());
+  } else {
+    const size_t place = queue.available++ % queue.size;
+    queue.heads[place] = end.head;
+    queue.are_heads_new[place] = true;
+    spec::VirtqDesc{.addr = address, .len = length, .flags = 0, .next = 0}.Encode(descriptor.data());
+    SetDescriptor(index, end.head, descriptor.data());
+  }
+  const auto pushed = *std::exchange(queue.pushed, std::nullopt);
+  ExpectWorks(index);
+  const Work* const work = works_.Find(pushed.address);
+  if (work == nullptr || work->queue != index) return;
+  ExtendTail(*work->tail, pushed.address, pushed.address, pushed.bytes);
+  SetWork(index, pushed.address, pushed.bytes);
 }
 
 std::optional<SendWork> RingRules::WorkOf(const Work* work) {

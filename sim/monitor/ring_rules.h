@@ -24,6 +24,7 @@
 #include "sim/monitor/extent_map.h"
 #include "sim/monitor/findings.h"
 #include "sim/nic/nic.h"
+#include "sim/nic/push_places.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim::monitor {
@@ -181,6 +182,9 @@ class RingRules {
     std::vector<int32_t> heads;       // available ring as read; -1: not read
     std::vector<bool> are_heads_new;  // send queues: read since the last work request of that place was found
     std::vector<Descriptor> descriptors;
+    // Send queues: what is pushed, and what was, until the device may have taken it, or has passed it.
+    PushPlaces places;
+    std::optional<PushPlaces::Pushed> pushed;
     // Send queues: number of work requests that were found, and the addresses of those that were not read yet.
     uint64_t found = 0;
     std::vector<uint64_t> unread;
@@ -253,6 +257,8 @@ class RingRules {
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
+  // What was pushed is known to the device as if it had read it, if it is the queue's next.
+  void TakePushed(uint16_t index);
   static SendHead ParseHead(const Work& read);
   static SendWork ParseWork(const Work& read);
   // False: what was known is other now. A program must not change a work request that it has posted, so a hostile one

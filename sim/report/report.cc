@@ -101,7 +101,7 @@ Picoseconds Durations::Percentile(double share) const {
 const std::vector<Interval>& Intervals() {
   static const std::vector<Interval> intervals = {
       {"fetch", Stage::kDoorbell, Stage::kWorkRequestRead,
-       "doorbell to the read of the work request: ring, descriptor"},
+       "doorbell to the read of the work request: ring, descriptor; not of one that was pushed"},
       {"work_request", Stage::kWorkRequestRead, Stage::kWorkRequest, "read of the work request"},
       {"payload_read", Stage::kPayloadRead, Stage::kPayload, "DMA reads of the payload"},
       {"transmit", Stage::kTransmit, Stage::kTransmitEnd, "all packets, first time, at the sender's MAC"},

@@ -2,6 +2,8 @@
 #include "sim/report/ring_watch.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace vireo::sim {
 namespace {
@@ -46,7 +48,19 @@ void RingWatch::OnBarWrite(const BoundaryEvent& event, EventMark mark) {
   if (event.address < spec::kBarVirtioNotify) return;
   const uint64_t at = event.address - spec::kBarVirtioNotify;
   const uint64_t index = at / spec::kNotifyOffMultiplier;
-  if (at % spec::kNotifyOffMultiplier != 0) return;  // arms a CQ
+  if (at % spec::kNotifyOffMultiplier != 0) {  // arms a CQ, or pushes
+    if (index >= queues_.size() || !queues_[index].enabled || queues_[index].kind != TableQueueKind::kSq ||
+        event.bytes != spec::RdmaPush::kBytes) {
+      return;
+    }
+    Queue& queue = queues_[index];
+    auto pushed = queue.places.Write(at % spec::kNotifyOffMultiplier, value);
+    if (at % spec::kNotifyOffMultiplier == spec::kRdmaPushEndOffset) queue.doorbell = mark;
+    if (!pushed.has_value()) return;
+    queue.pushed = std::move(pushed);
+    queue.push_end = mark;
+    return TakePushed(static_cast<uint16_t>(index));
+  }
   if (index >= queues_.size() || !queues_[index].enabled) {
     ++counters_.doorbells;
     return;
@@ -115,6 +129,42 @@ void RingWatch::Disable(uint16_t index) {
   queue.next_index = 0;
   queue.wrap = true;
   queue.in_chain = false;
+  queue.places = {};
+  queue.pushed.reset();
+  queue.newest_pushed = 0;
+}
+
+// The device takes it if it is the next; reads of its place that follow are repeated ones.
+void RingWatch::TakePushed(uint16_t index) {
+  Queue& queue = queues_[index];
+  if (!queue.pushed.has_value() || queue.size == 0) return;
+  constexpr uint16_t kWrap = 0x8000;
+  const uint16_t position = queue.pushed->end.position;
+  const auto next = static_cast<uint16_t>(is_packed_ ? queue.next_index | (queue.wrap ? kWrap : 0) : queue.next_index);
+  const auto passed = static_cast<uint16_t>(next - position);
+  if (!is_packed_ && passed != 0 && passed <= queue.size) queue.pushed.reset();
+  if (passed != 0) return;
+  const auto pushed = *std::exchange(queue.pushed, std::nullopt);
+  Buffer& buffer = Take(index, {});
+  buffer.head = is_packed_ ? queue.next_index : pushed.end.head;
+  buffer.has_head = true;
+  buffer.request.doorbell = queue.push_end;
+  buffer.request.index_read = {};
+  const uint32_t newest = queue.newest_pushed;
+  Advance(queue);
+  queue.newest_pushed = newest + 1;
+  const BufferId id{index, queue.first + queue.buffers.size() - 1};
+  SetAddress(id, pushed.address, static_cast<uint32_t>(pushed.bytes.size()), 0);
+  ReadBufferData(id, pushed.address, pushed.bytes, queue.push_end);
+}
+
+// Behind one buffer.
+void RingWatch::Advance(Queue& queue) {
+  queue.newest_pushed = 0;
+  ++queue.next_index;
+  if (!is_packed_ || queue.next_index != queue.size) return;
+  queue.next_index = 0;
+  queue.wrap = !queue.wrap;
 }
 
 void RingWatch::OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<const uint8_t> entry) {
@@ -167,8 +217,17 @@ RingWatch::Target RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) 
       if (at + event.bytes == kAvailEntries) queue.index_read = mark;
     } else if (region->part == Part::kDriver && at < kAvailEntries + queue.size * sizeof(uint16_t)) {
       read.use = Use::kRingEntries;
-      for (uint32_t i = 0; i < event.bytes / sizeof(uint16_t); ++i) Take(region->queue, mark);
-      read.buffer.number = queue.first + queue.buffers.size() - event.bytes / sizeof(uint16_t);
+      const auto count = static_cast<uint32_t>(event.bytes / sizeof(uint16_t));
+      // It may read places of buffers that are known already, because they were pushed.
+      const auto place = static_cast<uint32_t>((at - kAvailEntries) / sizeof(uint16_t));
+      const uint32_t behind = queue.size == 0 ? 0 : (queue.next_index - place) % queue.size;
+      const uint32_t known = behind <= std::min<size_t>(queue.newest_pushed, queue.buffers.size()) ? behind : 0;
+      read.buffer.number = queue.first + queue.buffers.size() - known;
+      for (uint32_t i = known; i < count; ++i) {
+        Take(region->queue, mark);
+        Advance(queue);
+      }
+      TakePushed(region->queue);
     } else if (region->part == Part::kDescriptors && is_packed_) {
       read.use = Use::kPacked;
       read.buffer.number = queue.first_packed + queue.packed.size();
@@ -286,7 +345,7 @@ void RingWatch::WalkPacked(uint16_t index, const PackedRead& read) {
     const auto descriptor = spec::PvirtqDesc::Decode(read.data.data() + at);
     const bool avail = (descriptor.flags & spec::VirtqDescFlags::kAvail) != 0;
     const bool used = (descriptor.flags & spec::VirtqDescFlags::kUsed) != 0;
-    if (avail != queue.wrap || used == queue.wrap) return;
+    if (avail != queue.wrap || used == queue.wrap) break;
     if (!queue.in_chain) {
       Buffer& buffer = Take(index, read.mark);
       buffer.head = queue.next_index;
@@ -295,11 +354,9 @@ void RingWatch::WalkPacked(uint16_t index, const PackedRead& read) {
       SetAddress({index, queue.first + queue.buffers.size() - 1}, descriptor.addr, descriptor.len, descriptor.flags);
     }
     queue.in_chain = (descriptor.flags & spec::VirtqDescFlags::kNext) != 0;
-    if (++queue.next_index == queue.size) {
-      queue.next_index = 0;
-      queue.wrap = !queue.wrap;
-    }
+    Advance(queue);
   }
+  TakePushed(index);
 }
 
 void RingWatch::ReadBufferData(const BufferId& id, uint64_t address, std::span<const uint8_t> data, EventMark mark) {

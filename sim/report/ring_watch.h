@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/nic/nic.h"
+#include "sim/nic/push_places.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim {
@@ -41,7 +43,7 @@ struct WorkRequest {
   uint32_t bytes = 0;
   bool knows_bytes = false;  // false: several SGEs, so the length is known only from the packets
   // The queue's last doorbell before the device read the ring (unset: it read without one), then the reads. Packed
-  // rings have no index.
+  // rings have no index. Of one that was pushed as the next there are none.
   EventMark doorbell, index_read, ring_read, descriptor_read, read, completed;
 };
 
@@ -128,8 +130,14 @@ class RingWatch {
     uint64_t reported = 0;          // number of the first buffer not passed to the listener
     std::deque<PackedRead> packed;  // reads not yet walked
     uint64_t first_packed = 0;      // number of the front read
-    uint16_t next_index = 0;
+    uint16_t next_index = 0;        // split: position
     bool wrap = true, in_chain = false;
+    // Send queues: what is pushed; what was, until the device may have taken it or has passed it; and how many of the
+    // newest buffers are such.
+    PushPlaces places;
+    std::optional<PushPlaces::Pushed> pushed;
+    EventMark push_end;
+    uint32_t newest_pushed = 0;
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
   struct Region {
@@ -151,6 +159,8 @@ class RingWatch {
 
   void WriteCommon(uint64_t offset, uint64_t value, unsigned bytes);
   void Enable(uint16_t index);
+  void TakePushed(uint16_t index);
+  void Advance(Queue& queue);
   void Disable(uint16_t index);
   Buffer* Find(const BufferId& id);
   const Region* RegionAt(uint64_t address, uint64_t* begin) const;

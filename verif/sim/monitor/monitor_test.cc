@@ -1032,6 +1032,58 @@ TEST_F(ExtensibleMonitorTest, ReportsAPayloadThatIsNotTheInlineData) {
   ExpectOnly("message.payload", "PSN 101 with 21 bytes of payload", "the inline data of its work request");
 }
 
+// A SEND of inline data that the driver pushes; of `without` it leaves out the write.
+class PushMonitorTest : public ExtensibleMonitorTest {
+ protected:
+  void Push(uint16_t head, uint16_t position, const Bytes& data, size_t without = ~size_t{0}) {
+    constexpr uint64_t kPage = spec::kBarVirtioNotify + kSq * spec::kNotifyOffMultiplier;
+    Bytes bytes = Encoded(spec::RdmaSqBase{
+        .opcode = Opcode::kSend, .send_flags = kInline, .version = spec::kRdmaSqVersion, .elements = Bit::kInlineData});
+    bytes.insert(bytes.end(), data.begin(), data.end());
+    const auto length = static_cast<uint16_t>(bytes.size());
+    work_bytes_ = length;
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    WriteBar(kPage + spec::kRdmaPushOffset, Buffer(kSq, head), 8);
+    for (size_t at = 0; at < bytes.size(); at += 8) {
+      uint64_t word = 0;
+      for (size_t i = 0; i < 8; ++i) word |= uint64_t{bytes[at + i]} << 8 * i;
+      if (at / 8 != without) WriteBar(kPage + spec::kRdmaPushOffset + 8 + at, word, 8);
+    }
+    const spec::RdmaPush end{.position = position, .head = head, .length = length};
+    WriteBar(kPage + spec::kRdmaPushEndOffset, end.ToWord(), 8);
+  }
+};
+
+TEST_F(PushMonitorTest, ReportsAPayloadThatIsNotWhatWasPushed) {
+  for (uint16_t i = 0; i < 2; ++i) Push(i, i, Pattern(21));
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(21)});
+  ExpectGood();
+  Bytes other = Pattern(21);
+  other[20] ^= 1;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = other});
+  ExpectOnly("message.payload", "PSN 101 with 21 bytes of payload", "the inline data of its work request");
+}
+
+TEST_F(PushMonitorTest, WhatIsPushedTornOrElsewhereIsNoWorkRequest) {
+  Push(0, 0, Pattern(21), 2);
+  Push(0, 1, Pattern(20));
+  ReadExtensible(0, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {Pattern(8)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(8)});
+  ExpectGood();
+}
+
+// The device may have passed what is in front of it meanwhile.
+TEST_F(PushMonitorTest, WhatIsPushedAheadCountsWhenItIsTheNext) {
+  Push(1, 1, Pattern(20));
+  ReadExtensible(0, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {Pattern(8)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(8)});
+  Bytes other = Pattern(20);
+  other[3] ^= 1;
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = other});
+  ExpectOnly("message.payload", "PSN 101 with 20 bytes of payload", "the inline data of its work request");
+}
+
 TEST_F(ExtensibleMonitorTest, ReportsMoreThanTheInlineData) {
   ReadExtensible(0, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {Pattern(4)});
   Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(5)});
