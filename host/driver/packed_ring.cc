@@ -95,6 +95,7 @@ Status PackedRing::Add(std::span<const Segment> readable, std::span<const Segmen
   if (!shape.ok()) return shape.error();
   const uint16_t id = free_ids_.back();
   free_ids_.pop_back();
+  newest_ = next_add_;
   if (shape->indirect) {
     uint8_t* table = Table(id);
     const auto write = [&](const Segment& segment, uint16_t flags) {
@@ -205,6 +206,12 @@ uint16_t PackedRing::UsedPosition() const {
                                            .desc_event_flags = RingEventFlags::kEnable,
                                            .reserved = 0};
   return static_cast<uint16_t>(position.ToWord());
+}
+
+Virtqueue::Place PackedRing::NewestPlace() const {
+  constexpr uint16_t kWrap = 0x8000;  // [virtio 1.3, 2.8.14]
+  const auto place = static_cast<uint16_t>(newest_.slot | (newest_.wrap ? kWrap : 0));
+  return {.position = place, .head = place};
 }
 
 }  // namespace vireo::host

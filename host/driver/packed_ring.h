@@ -24,6 +24,7 @@ class PackedRing final : public Virtqueue {
   bool EnableInterrupts() override;
   std::vector<Token> Detach() override;
   uint32_t NotificationData(uint16_t vq_index) const override;
+  Place NewestPlace() const override;
   uint16_t UsedPosition() const override;
 
  private:
@@ -44,6 +45,7 @@ class PackedRing final : public Virtqueue {
 
   std::vector<uint16_t> free_ids_;  // as a stack
   Position next_add_;
+  Position newest_;  // of the buffer added last
   Position next_used_;
   Position next_published_;         // where the device looks for the next available descriptor
   uint16_t unpublished_ = 0;        // descriptors from there to next_add_

@@ -194,4 +194,9 @@ uint32_t SplitRing::NotificationData(uint16_t vq_index) const {
   return spec::VirtqNotificationData{.vq_index = vq_index, .next_idx = static_cast<uint16_t>(published_)}.ToWord();
 }
 
+Virtqueue::Place SplitRing::NewestPlace() const {
+  const auto position = static_cast<uint16_t>(added_ - 1);
+  return {.position = position, .head = LoadShared16(AvailEntry(position))};
+}
+
 }  // namespace vireo::host

@@ -24,6 +24,7 @@ class SplitRing final : public Virtqueue {
   bool EnableInterrupts() override;
   std::vector<Token> Detach() override;
   uint32_t NotificationData(uint16_t vq_index) const override;
+  Place NewestPlace() const override;
   uint16_t UsedPosition() const override { return used_seen_; }
 
  private:

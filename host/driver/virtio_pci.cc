@@ -159,6 +159,21 @@ void Doorbell::Ring(const Virtqueue& ring) const {
   }
 }
 
+void Doorbell::Push(const Virtqueue& ring, uint64_t address, std::span<const uint8_t> request) const {
+  constexpr size_t kWord = spec::RdmaPush::kBytes;
+  uint64_t offset = offset_ + spec::kRdmaPushOffset;
+  function_->WriteBar(bar_, offset, kWord, address);
+  for (size_t at = 0; at < request.size(); at += kWord) {
+    uint64_t word = 0;
+    for (size_t i = at; i < std::min(at + kWord, request.size()); ++i) word |= uint64_t{request[i]} << 8 * (i - at);
+    function_->WriteBar(bar_, offset += kWord, kWord, word);
+  }
+  const Virtqueue::Place place = ring.NewestPlace();
+  const spec::RdmaPush end{
+      .position = place.position, .head = place.head, .length = static_cast<uint16_t>(request.size())};
+  function_->WriteBar(bar_, offset_ + spec::kRdmaPushEndOffset, kWord, end.ToWord());
+}
+
 void Doorbell::ArmCq(const Virtqueue& ring, uint32_t flags) const {
   spec::RdmaCqArm arm;
   arm.seen_used_idx = ring.UsedPosition();

@@ -47,6 +47,9 @@ class Doorbell {
 
   // Notifies the device of published buffers.
   void Ring(const Virtqueue& ring) const;
+  // Send queues of a device with max_push: as Ring, and tells the device the newest buffer, which is the work request
+  // at `address`, of up to spec::kRdmaPushMost. The device does not read it, if it has processed all before it.
+  void Push(const Virtqueue& ring, uint64_t address, std::span<const uint8_t> request) const;
   // Profile vireo, completion queues only: requests an interrupt at the next CQE after the harvested ones, `flags` as
   // spec::IbNotifyFlags. If such a CQE is already in the ring, the device interrupts immediately.
   void ArmCq(const Virtqueue& ring, uint32_t flags) const;

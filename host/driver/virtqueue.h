@@ -86,6 +86,13 @@ class Virtqueue {
   // The doorbell's 4 bytes with feature notification_data. `vq_index` is the value of its first field.
   virtual uint32_t NotificationData(uint16_t vq_index) const = 0;
 
+  // The newest buffer: its position and head, in the format of spec::RdmaPush. Only after Add.
+  struct Place {
+    uint16_t position = 0;
+    uint16_t head = 0;
+  };
+  virtual Place NewestPlace() const = 0;
+
   // The driver's harvest position, in the format of spec::RdmaCqArm::seen_used_idx.
   virtual uint16_t UsedPosition() const = 0;
 

@@ -496,7 +496,12 @@ void Context::OnDoorbell(const DoorbellWrite& message) {
     const bool rings = message.offset == queue.doorbell && message.width == width;
     const bool arms = message.offset == queue.doorbell + spec::kRdmaCqArmOffset &&
                       message.width == spec::RdmaCqArm::kBytes && net.constants().rdma_has_cq_arm;
-    if (!rings && !arms) continue;
+    const uint64_t at = message.offset - queue.doorbell;
+    constexpr uint64_t kPushed = spec::kRdmaPushOffset + spec::RdmaPush::kBytes + spec::kRdmaPushMost;
+    const bool pushes = message.offset >= queue.doorbell && message.width == spec::RdmaPush::kBytes &&
+                        net.constants().rdma_has_additions && at % spec::RdmaPush::kBytes == 0 &&
+                        (at == spec::kRdmaPushEndOffset || (at >= spec::kRdmaPushOffset && at < kPushed));
+    if (!rings && !arms && !pushes) continue;
     service_.device_->function().WriteBar(message.bar, message.offset, message.width, message.value);
     return;
   }

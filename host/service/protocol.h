@@ -201,8 +201,8 @@ struct OpenUcma {
   Header header{.type = MessageType::kOpenUcma};
 };
 
-// --- kDoorbell: a write of `width` bytes to the notification address, or the arm register, of a queue that the context
-// has enabled. Others are ignored, as by the device.
+// --- kDoorbell: a write of `width` bytes to the notification address, the arm register, or where work requests are
+// pushed, of a queue that the context has enabled. Others are ignored, as by the device.
 struct DoorbellWrite {
   Header header{.type = MessageType::kDoorbell};
   uint64_t offset = 0;

@@ -51,6 +51,8 @@ class Device : public std::enable_shared_from_this<Device> {
   bool has_windows() const { return attributes_.max_mw != 0; }
   // Send work requests of a base and elements (spec::RdmaSqBase).
   bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
+  // Longest send work request that can be pushed, in bytes; 0: none.
+  size_t max_push() const { return has_extensible_requests() ? attributes_.max_push : 0; }
   // Every right of access (spec::IbAccessFlags) that the device has for any memory: flush_persistent needs persistent
   // one, a DMA MR has no right to FLUSH, and mw_bind, of a region only, is no right to access it.
   uint32_t all_access() const {

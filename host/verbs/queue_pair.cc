@@ -77,6 +77,7 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
     opened = qp->recv_.Open(device, *receive, options.max_recv_wr, options.max_recv_sge, spec::RdmaRqReq::kBytes);
   }
   if (!opened.ok()) return opened.error();
+  if (qp->is_extensible_ && options.push) qp->send_.max_push = device.max_push();
   return qp;
 }
 

@@ -28,6 +28,9 @@ struct QueuePairOptions {
   // Send work requests of a base and elements, if the device has them: inline data of up to 32 bytes (of a SEND too) is
   // not read from memory again. Else, and with false, those of the RFC.
   bool extensible_requests = true;
+  // Extensible ones that fit are pushed to the device, if it has that, while no other is outstanding: it reads nothing
+  // for them. Else, and with false, it reads all.
+  bool push = true;
 };
 
 // A send work request. Fields that the opcode does not use are ignored.

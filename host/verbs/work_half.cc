@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace vireo::verbs {
+namespace {
+
+// With more outstanding, the rate counts, and not the latency: a read of several work requests costs the device less
+// than the bus would cost the writes. Two, because a message may be answered before it is acknowledged.
+constexpr uint16_t kPushOutstanding = 2;
+
+}  // namespace
 
 Status WorkHalf::Open(Device& device, uint16_t index, uint32_t count, uint32_t elements, size_t fixed_bytes) {
   return OpenWithRoom(device, index, count, count, elements, fixed_bytes);
@@ -86,13 +93,28 @@ Result<host::Token> WorkHalf::TakeSlot(const Owner& owner, const char* what) {
 }
 
 Status WorkHalf::Post(host::Token slot, size_t bytes) {
+  const bool may_push = bytes <= max_push;
+  if (may_push) {
+    if (Status reclaimed = Reclaim(); !reclaimed.ok()) return reclaimed;
+  }
   const host::Segment segment{.address = work->memory->address() + slot * slot_bytes,
                               .bytes = static_cast<uint32_t>(bytes)};
   if (Status added = work->queue.ring->Add({&segment, 1}, {}, slot); !added.ok()) {
     free_slots.push_back(slot);
     return added;
   }
-  work->queue.Kick();
+  host::Queue& queue = work->queue;
+  if (may_push && queue.ring->outstanding() <= kPushOutstanding) {
+    queue.ring->Publish();
+    queue.doorbell.Push(*queue.ring, segment.address, {work->memory->data() + slot * slot_bytes, bytes});
+    rings_next = true;
+  } else if (rings_next) {
+    queue.ring->Publish();
+    queue.doorbell.Ring(*queue.ring);
+    rings_next = false;
+  } else {
+    queue.Kick();
+  }
   return {};
 }
 

@@ -30,6 +30,8 @@ struct WorkHalf {
   size_t slot_bytes = 0;
   std::vector<host::Token> free_slots;
   std::vector<host::Token> spare_slots;  // not to be taken: for Resize
+  size_t max_push = 0;                   // work requests of up to this many bytes may be pushed
+  bool rings_next = false;               // the last one was: the device does not know where to ask for a doorbell
 
   // Enables the virtqueue. Without entries it is never posted to, and the device needs no virtqueue.
   Status Open(Device& device, uint16_t index, uint32_t count, uint32_t elements, size_t fixed_bytes);
@@ -45,6 +47,7 @@ struct WorkHalf {
   Status Reclaim();
   // Allocates a slot; reclaims completed ones if needed. kNoSpace.
   Result<host::Token> TakeSlot(const Owner& owner, const char* what);
+  // Pushes it, if it may be and few are outstanding. Else the device reads it.
   Status Post(host::Token slot, size_t bytes);
   // kNoSpace; kInvalidArgument: more elements than max_sge.
   Status PostRecv(const Owner& owner, const RecvRequest& request);

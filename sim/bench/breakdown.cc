@@ -76,7 +76,15 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
 
   const auto doorbell = find(start, kind(EventKind::kBarWrite, 0));
   if (doorbell == events.end()) return missing("doorbell");
-  add("doorbell (bar_write)", kHost, doorbell->cycle);
+  // The last write of a push is its doorbell.
+  auto rung = doorbell;
+  for (auto event = doorbell; event != events.end(); ++event) {
+    if (event->nic != 0) continue;
+    if (event->kind != EventKind::kBarWrite) break;
+    rung = event;
+  }
+  if (rung != doorbell) add("push (first bar_write)", kHost, doorbell->cycle);
+  add("doorbell (bar_write)", kHost, rung->cycle);
   // Reads up to that of the payload. Reads issued before a completion are one step.
   constexpr std::array kQueueReads = {"available index", "ring entry", "descriptor", "work request"};
   size_t queue_reads = 0;

@@ -134,7 +134,7 @@ class QueuePairs final : public Traffic {
 
   std::string Connect(std::mt19937_64& random) {
     const uint64_t receives = options_.messages + kSpareReceives;
-    verbs::QueuePairOptions qp{.max_send_wr = 64, .max_recv_wr = 64};
+    verbs::QueuePairOptions qp{.max_send_wr = 64, .max_recv_wr = 64, .push = false};  // receives come at the same time
     std::string error;
     const auto take = [&](auto& pair) {
       for (size_t i = 0; pair != nullptr && i < 2; ++i) {

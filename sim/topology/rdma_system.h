@@ -174,7 +174,9 @@ struct ConnectedPairOptions {
   uint32_t cqe = 128;
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
-  verbs::QueuePairOptions qp{};
+  // Without push: who posts a receive and its message at one time, or spoils what was posted, needs a sender that
+  // reads.
+  verbs::QueuePairOptions qp{.push = false};
   // Where the second side's queue pair takes its receives, with its protection domain. Null: it has its own ones.
   std::shared_ptr<verbs::SharedReceiveQueue> far_srq{};
   // Of both sides; the remote queue pair, PSNs, path MTU and path are filled in.
@@ -206,8 +208,8 @@ struct DatagramPairOptions {
   uint32_t cqe = 128;
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
-  verbs::QueuePairOptions qp{.type = spec::IbQpType::kUd};
-  std::array<uint32_t, 2> qkey = {0x1234'5678, 0x0765'4321};  // of each side; other than GSI's below 2^31
+  verbs::QueuePairOptions qp{.type = spec::IbQpType::kUd, .push = false};  // see ConnectedPairOptions
+  std::array<uint32_t, 2> qkey = {0x1234'5678, 0x0765'4321};               // of each side; other than GSI's below 2^31
 };
 std::unique_ptr<DatagramPair> MakeDatagramPair(RdmaHost& first, RdmaHost& second, const DatagramPairOptions& options,
                                                std::string* error);

@@ -339,7 +339,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   void MakeBad() {
     std::string error;
     ConnectedPairOptions options{.memory_bytes = 4096, .cqe = kEntries, .interrupts = false};
-    options.qp = {.max_send_wr = kEntries, .max_recv_wr = kEntries};
+    options.qp = {.max_send_wr = kEntries, .max_recv_wr = kEntries, .push = false};
     options.connection.timeout = 5;
     options.connection.retry_cnt = 1;
     options.connection.rnr_retry = 1;

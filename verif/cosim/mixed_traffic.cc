@@ -70,6 +70,7 @@ MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19
   }
   for (size_t i = 0; i < options_.pairs; ++i) {
     ConnectedPairOptions pair;
+    pair.qp.push = true;
     pair.memory_bytes = NumberPlace() + spec::kAtomicBytes;
     pair.path_mtu = kMtus.at(Below(kMtus.size()));
     pair.interrupts = false;

@@ -372,7 +372,7 @@ TEST_P(Sqe, FirstPacketBeforeRtsIsReportedOnce) {
     SCOPED_TRACE(spec::ToString(type));
     std::array<std::shared_ptr<verbs::QueuePair>, 2> qp;
     for (size_t i = 0; i < 2; ++i) {
-      auto made = side(i).pd->CreateQp({.type = type, .send_cq = side(i).cq, .recv_cq = side(i).cq});
+      auto made = side(i).pd->CreateQp({.type = type, .send_cq = side(i).cq, .recv_cq = side(i).cq, .push = false});
       ASSERT_TRUE(made.ok());
       qp.at(i) = *made;
     }

@@ -74,6 +74,7 @@ class Srq : public SystemTest {
     verbs::QueuePairOptions options{.type = type, .send_cq = cq_.at(host), .recv_cq = cq_.at(host)};
     options.max_send_wr = options.max_recv_wr = 16;
     options.max_send_sge = kElements;
+    options.push = false;  // receives are posted at the same time
     if (host == 1) options.srq = srq_;
     return options;
   }

@@ -92,7 +92,7 @@ class Run {
   void MakeQueues() {
     std::string error;
     ConnectedPairOptions options{.memory_bytes = kArenaBytes, .cqe = kEntries, .interrupts = false};
-    options.qp = {.max_send_wr = kEntries, .max_recv_wr = kEntries};
+    options.qp = {.max_send_wr = kEntries, .max_recv_wr = kEntries, .push = false};
     options.connection.timeout = 1;
     options.connection.retry_cnt = 1;
     options.connection.rnr_retry = 1;

@@ -251,6 +251,10 @@ void MockDevice::WriteNotify(uint64_t offset, unsigned bytes, uint64_t value) {
     queue.arms.push_back(static_cast<uint32_t>(value));
     return;
   }
+  if (constants_.rdma_has_additions && bytes == spec::RdmaPush::kBytes) {
+    queue.pushed.emplace_back(place, value);
+    return;
+  }
   if (place != spec::kNotifyPageQueue) return Violation("doorbell page offset " + std::to_string(place));
   if (!queue.enabled) Violation("doorbell of queue " + std::to_string(index) + ", which is not enabled");
   if (bytes != (Has(VirtioFeature::kNotificationData) ? 4U : 2U))

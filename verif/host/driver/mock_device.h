@@ -75,8 +75,9 @@ class MockDevice final : public host::PciFunction, public DeviceMemory {
     bool kicked = false;
     uint64_t doorbells = 0;
     uint64_t last_doorbell = 0;
-    std::vector<uint32_t> arms;     // writes at rdma_cq_arm_offset
-    std::vector<MockChain> chains;  // fetched, not used
+    std::vector<uint32_t> arms;                         // writes at rdma_cq_arm_offset
+    std::vector<std::pair<uint64_t, uint64_t>> pushed;  // places in the page, and writes of 8 bytes to them
+    std::vector<MockChain> chains;                      // fetched, not used
     uint64_t resets = 0;
   };
   Queue& queue(unsigned index) { return queues_[index]; }

@@ -501,6 +501,32 @@ TEST_F(TransportQueues, NotificationDataCarriesThePosition) {
   EXPECT_EQ(device_->queue(5).last_doorbell, 3U << 16 | 1005U);  // the mock's queue_notif_config_data is index + 1000
 }
 
+// Address, words in order, then the end, which names the place. [docs/decisions/0029]
+TEST_F(TransportQueues, PushWritesAddressWordsAndEnd) {
+  MockDeviceOptions options = GoodOptions();
+  options.offered.set(static_cast<size_t>(VirtioFeature::kRingPacked));
+  VirtioPci& pci = Bring(options, {});
+  const auto ring = Ring(16);
+  ASSERT_TRUE(pci.EnableQueue(5, *ring, std::nullopt).ok());
+  pci.DriverOk();
+  const host::DmaBuffer memory = device_->AllocateDma(64, 64).value();
+  const host::Segment segment{memory->address(), 19};
+  for (host::Token token = 0; token < 3; ++token) ASSERT_TRUE(ring->Add({&segment, 1}, {}, token).ok());
+  ring->Publish();
+  std::vector<uint8_t> request(19);
+  for (size_t i = 0; i < request.size(); ++i) request[i] = static_cast<uint8_t>(i + 1);
+  pci.DoorbellOf(5).value().Push(*ring, memory->address(), request);
+  const auto place = ring->NewestPlace();
+  EXPECT_EQ(place.position, 2U);
+  using Write = std::pair<uint64_t, uint64_t>;
+  EXPECT_EQ(device_->queue(5).pushed, (std::vector<Write>{{64, memory->address()},
+                                                          {72, 0x0807060504030201},
+                                                          {80, 0x100f0e0d0c0b0a09},
+                                                          {88, 0x131211},
+                                                          {8, 2 | uint64_t{place.head} << 16 | uint64_t{19} << 32}}));
+  EXPECT_EQ(device_->queue(5).doorbells, 0U);
+}
+
 TEST_F(TransportQueues, ADoorbellOutsideTheRegionIsRefused) {
   device_ = std::make_unique<MockDevice>(GoodOptions());
   // The region ends in the middle of queue 3's doorbell.

@@ -545,6 +545,10 @@ TEST_P(VirtqueueTest, UsedPositionAndNotificationDataMatchTheRing) {
     bench.driver().Publish();
     std::optional<MockChain> chain = bench.device().Fetch();
     ASSERT_TRUE(chain.has_value());
+    EXPECT_EQ(bench.driver().NewestPlace().position, expected);
+    if (GetParam().packed) {
+      EXPECT_EQ(bench.driver().NewestPlace().head, expected);
+    }
     bench.device().Use(*chain, 0);
     bench.device().PublishUsed();
     ASSERT_TRUE(bench.driver().Harvest().value().has_value());
