@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[36] = {
+inline constexpr ParameterInfo kParameterInfo[40] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -88,12 +88,24 @@ inline constexpr ParameterInfo kParameterInfo[36] = {
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
      "must be 0 to 1"},
-    {"push_requests", &Config::push_requests, 0u, 1u, false, "",
-     "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page; with extensible_requests only. 0: without their logic and memory",
-     "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
      "must be 0 to 1022"},
+    {"parity", &Config::parity, 0u, 1u, false, "",
+     "1: a parity bit for each entry of the context memories; 0: without it, and without what it detects",
+     "must be 0 to 1"},
+    {"net_offloads", &Config::net_offloads, 0u, 1u, false, "",
+     "1: transmit and receive checksums of net frames; 0: without their logic",
+     "must be 0 to 1"},
+    {"packed_rings", &Config::packed_rings, 0u, 1u, false, "",
+     "1: packed rings besides split ones; 0: without their logic",
+     "must be 0 to 1"},
+    {"event_index", &Config::event_index, 0u, 1u, false, "",
+     "1: the driver can name the ring position of its next interrupt, and the device that of its next doorbell; 0: without their logic",
+     "must be 0 to 1"},
+    {"moderation", &Config::moderation, 0u, 1u, false, "",
+     "1: interrupts can be coalesced by number and time; 0: without the logic and memory",
+     "must be 0 to 1"},
     {"max_path_mtu", &Config::max_path_mtu, 256u, 4096u, true, "bytes",
      "Largest RoCE path MTU",
      "must be 256 to 4096 and a power of two"},
@@ -151,8 +163,12 @@ inline constexpr uint32_t kFlushMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kMemoryWindowsMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
-inline constexpr uint32_t kPushRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
+inline constexpr uint32_t kParityMax = 1u;
+inline constexpr uint32_t kNetOffloadsMax = 1u;
+inline constexpr uint32_t kPackedRingsMax = 1u;
+inline constexpr uint32_t kEventIndexMax = 1u;
+inline constexpr uint32_t kModerationMax = 1u;
 inline constexpr uint32_t kMaxPathMtuMax = 4096u;
 inline constexpr uint32_t kMaxFrameBytesMax = 9728u;
 inline constexpr uint32_t kDmaTagsMax = 1024u;

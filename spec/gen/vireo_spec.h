@@ -13155,6 +13155,11 @@ struct Config {
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page; with extensible_requests only. 0: without their logic and memory
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
+  uint32_t parity;  // 1: a parity bit for each entry of the context memories; 0: without it, and without what it detects
+  uint32_t net_offloads;  // 1: transmit and receive checksums of net frames; 0: without their logic
+  uint32_t packed_rings;  // 1: packed rings besides split ones; 0: without their logic
+  uint32_t event_index;  // 1: the driver can name the ring position of its next interrupt, and the device that of its next doorbell; 0: without their logic
+  uint32_t moderation;  // 1: interrupts can be coalesced by number and time; 0: without the logic and memory
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
   uint32_t dma_tags;  // DMA reads outstanding [reads]
@@ -13195,6 +13200,11 @@ inline constexpr Config kNic100 = {
     .extensible_requests = 1u,
     .push_requests = 1u,
     .max_srqs = 256u,
+    .parity = 1u,
+    .net_offloads = 1u,
+    .packed_rings = 1u,
+    .event_index = 1u,
+    .moderation = 1u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 256u,
@@ -13235,6 +13245,11 @@ inline constexpr Config kNic1 = {
     .extensible_requests = 1u,
     .push_requests = 1u,
     .max_srqs = 4u,
+    .parity = 1u,
+    .net_offloads = 1u,
+    .packed_rings = 1u,
+    .event_index = 1u,
+    .moderation = 1u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 16u,
@@ -13247,6 +13262,59 @@ inline constexpr Config kNic1 = {
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 64u,
 };
-inline constexpr const Config* kConfigs[2] = {&kNic100, &kNic1};
+// 1 Gb/s boards with the smallest FPGAs: RC with SEND, WRITE and READ, the datagrams of connection setup, one net queue pair without offloads
+inline constexpr Config kNic1Rc = {
+    .name = "nic1_rc",
+    .datapath_bits = 64u,
+    .core_clock_khz = 62500u,
+    .link_mbps = 1000u,
+    .net_queue_pairs = 1u,
+    .num_cqs = 8u,
+    .num_qps = 8u,
+    .num_pds = 8u,
+    .num_mrs = 32u,
+    .num_translations = 512u,
+    .num_ahs = 8u,
+    .num_gids = 4u,
+    .max_queue_entries = 128u,
+    .max_net_queue_entries = 128u,
+    .max_send_sge = 2u,
+    .max_recv_sge = 2u,
+    .max_inline_bytes = 64u,
+    .max_rd_atomic = 2u,
+    .atomics = 0u,
+    .atomic_write = 0u,
+    .flush = 0u,
+    .invalidation = 0u,
+    .memory_windows = 0u,
+    .extensible_requests = 0u,
+    .max_srqs = 0u,
+    .parity = 0u,
+    .net_offloads = 0u,
+    .packed_rings = 0u,
+    .event_index = 0u,
+    .moderation = 0u,
+    .max_path_mtu = 1024u,
+    .max_frame_bytes = 1522u,
+    .dma_tags = 8u,
+    .rx_buffer_bytes = 16384u,
+    .tx_buffer_bytes = 16384u,
+    .dma_read_buffer_bytes = 8192u,
+    .dma_writes = 8u,
+    .send_records = 8u,
+    .send_requests_kept = 8u,
+    .send_burst_bytes = 4096u,
+    .num_msix_vectors = 8u,
+};
+// Feature bits that a device of this configuration does not offer.
+constexpr uint64_t FeaturesWithheld(const Config& config) {
+  uint64_t bits = 0;
+  if (config.net_offloads == 0) bits |= 0x7u;  // net_feature.csum, net_feature.guest_csum, net_feature.ctrl_guest_offloads
+  if (config.packed_rings == 0) bits |= 0x400000000u;  // virtio_feature.ring_packed
+  if (config.event_index == 0) bits |= 0x20000000u;  // virtio_feature.ring_event_idx
+  if (config.moderation == 0) bits |= 0x30000000000000u;  // net_feature.notf_coal, net_feature.vq_notf_coal
+  return bits;
+}
+inline constexpr const Config* kConfigs[3] = {&kNic100, &kNic1, &kNic1Rc};
 
 }  // namespace vireo::spec

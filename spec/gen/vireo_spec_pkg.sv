@@ -6059,6 +6059,11 @@ package vireo_spec_pkg;
     int unsigned extensible_requests;
     int unsigned push_requests;
     int unsigned max_srqs;
+    int unsigned parity;
+    int unsigned net_offloads;
+    int unsigned packed_rings;
+    int unsigned event_index;
+    int unsigned moderation;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
     int unsigned dma_tags;
@@ -6098,6 +6103,11 @@ package vireo_spec_pkg;
     extensible_requests: 1,
     push_requests: 1,
     max_srqs: 256,
+    parity: 1,
+    net_offloads: 1,
+    packed_rings: 1,
+    event_index: 1,
+    moderation: 1,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 256,
@@ -6137,6 +6147,11 @@ package vireo_spec_pkg;
     extensible_requests: 1,
     push_requests: 1,
     max_srqs: 4,
+    parity: 1,
+    net_offloads: 1,
+    packed_rings: 1,
+    event_index: 1,
+    moderation: 1,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 16,
@@ -6149,10 +6164,62 @@ package vireo_spec_pkg;
     send_burst_bytes: 4096,
     num_msix_vectors: 64
   };
+  // 1 Gb/s boards with the smallest FPGAs: RC with SEND, WRITE and READ, the datagrams of connection setup, one net queue pair without offloads
+  localparam config_t Nic1Rc = '{
+    datapath_bits: 64,
+    core_clock_khz: 62500,
+    link_mbps: 1000,
+    net_queue_pairs: 1,
+    num_cqs: 8,
+    num_qps: 8,
+    num_pds: 8,
+    num_mrs: 32,
+    num_translations: 512,
+    num_ahs: 8,
+    num_gids: 4,
+    max_queue_entries: 128,
+    max_net_queue_entries: 128,
+    max_send_sge: 2,
+    max_recv_sge: 2,
+    max_inline_bytes: 64,
+    max_rd_atomic: 2,
+    atomics: 0,
+    atomic_write: 0,
+    flush: 0,
+    invalidation: 0,
+    memory_windows: 0,
+    extensible_requests: 0,
+    max_srqs: 0,
+    parity: 0,
+    net_offloads: 0,
+    packed_rings: 0,
+    event_index: 0,
+    moderation: 0,
+    max_path_mtu: 1024,
+    max_frame_bytes: 1522,
+    dma_tags: 8,
+    rx_buffer_bytes: 16384,
+    tx_buffer_bytes: 16384,
+    dma_read_buffer_bytes: 8192,
+    dma_writes: 8,
+    send_records: 8,
+    send_requests_kept: 8,
+    send_burst_bytes: 4096,
+    num_msix_vectors: 8
+  };
+  // Feature bits that a device of this configuration does not offer.
+  function automatic logic [63:0] features_withheld(input config_t config_i);
+    features_withheld = '0;
+    if (config_i.net_offloads == 0) features_withheld |= 64'h7;  // net_feature.csum, net_feature.guest_csum, net_feature.ctrl_guest_offloads
+    if (config_i.packed_rings == 0) features_withheld |= 64'h400000000;  // virtio_feature.ring_packed
+    if (config_i.event_index == 0) features_withheld |= 64'h20000000;  // virtio_feature.ring_event_idx
+    if (config_i.moderation == 0) features_withheld |= 64'h30000000000000;  // net_feature.notf_coal, net_feature.vq_notf_coal
+  endfunction
   // All of them, for a module whose parameter is a number.
   localparam int unsigned Nic100Index = 0;
   localparam int unsigned Nic1Index = 1;
-  localparam config_t [1:0] Configs = {Nic1, Nic100};
+  localparam int unsigned Nic1RcIndex = 2;
+  localparam config_t [2:0] Configs = {Nic1Rc, Nic1, Nic100};
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */

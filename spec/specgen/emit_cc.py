@@ -367,5 +367,13 @@ def _configs(spec, out):
         values = "".join(f"    .{name} = {config.data['values'][name]}u,\n" for name in spec.parameters)
         out.append(f"// {' '.join(config.doc.split())}\ninline constexpr Config {c_constant(config.name)} = {{\n"
                    f'    .name = "{config.name}",\n{values}}};\n')
+    switches = [p for p in spec.parameters.values() if p.features]
+    if switches:
+        out.append("// Feature bits that a device of this configuration does not offer.\n"
+                   "constexpr uint64_t FeaturesWithheld(const Config& config) {\n  uint64_t bits = 0;\n")
+        for switch in switches:
+            mask = sum(1 << spec.feature_bit(feature) for feature in switch.features)
+            out.append(f"  if (config.{switch.name} == 0) bits |= {mask:#x}u;  // {', '.join(switch.features)}\n")
+        out.append("  return bits;\n}\n")
     names = ", ".join(f"&{c_constant(c)}" for c in spec.configs)
     out.append(f"inline constexpr const Config* kConfigs[{len(spec.configs)}] = {{{names}}};\n")

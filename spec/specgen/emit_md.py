@@ -164,7 +164,9 @@ def _configs(spec, home, out):
     out.append("\n### Parameters and named configurations\n\n")
     out += [f"- `{c.name}`: {_text(c.doc)}\n" for c in configs]
     _table(out, ("parameter", "unit", "range", *(c.name for c in configs), ""),
-           [(f"`{p.name}`", p.unit, f"{p.min} … {p.max}", *(c.data["values"][p.name] for c in configs), _text(p.doc)) for p in parameters])
+           [(f"`{p.name}`", p.unit, f"{p.min} … {p.max}", *(c.data["values"][p.name] for c in configs),
+             _text(p.doc) + (f". Without it the device does not offer {', '.join(f'`{f}`' for f in p.features)}" if p.features else ""))
+            for p in parameters])
     rules = _at(spec.rules, home)
     if rules:
         out.append("\nRules between parameters, which every configuration keeps:\n")

@@ -116,7 +116,8 @@ KEYS = {
     "regblock": {"bytes": (int, ...), "data_bits": (int, ...), "doc": (str, ...)},
     "register": {"block": (str, ...), "at": (int, ...), "access": (str, ...), "reset": (int, None), "count": (int, 1),
                  "doc": (str, ...), "fields": (list, [])},
-    "parameter": {"min": (int, ...), "max": (int, ...), "pow2": (bool, False), "unit": (str, ""), "doc": (str, ...)},
+    "parameter": {"min": (int, ...), "max": (int, ...), "pow2": (bool, False), "unit": (str, ""), "features": (list, []),
+                  "doc": (str, ...)},
     "config": {"doc": (str, ...), "values": (dict, ...)},
     "rule": {"require": (str, ...), "doc": (str, ...)},
 }
@@ -128,6 +129,9 @@ FIELD_KEYS = {"at": ((int, str), ...), "bits": (int, 0), "bytes": (int, 0), "cou
 TOKEN_FIELD_KEYS = {"bits": (int, 0), "bytes": (int, 0), "struct": (str, ""), "token": (str, ""), "enum": (str, ""),
                     "doc": (str, ...)}
 TAIL_KEYS = {"struct": (str, ""), "bits": (int, 0), "doc": (str, "")}
+
+# A configuration withholds only features below this.
+FEATURE_BITS = 64
 
 
 class Spec:
@@ -417,6 +421,8 @@ class Spec:
         self._refer_registers()
         for rule in self.rules.values():
             self._refer_rule(rule)
+        for parameter in self.parameters.values():
+            self._refer_parameter(parameter)
         for config in self.configs.values():
             self._refer_config(config)
         self._check_generated_names()
@@ -471,6 +477,19 @@ class Spec:
                     if offset in taken:
                         raise SpecError(f"{where}: overlaps {taken[offset]} at {offset:#x}")
                     taken[offset] = register.name
+
+    def _refer_parameter(self, parameter):
+        where = f"{parameter.home}: parameter {parameter.name}"
+        if parameter.features and (parameter.min, parameter.max) != (0, 1):
+            raise SpecError(f"{where}: features: only a parameter of 0 or 1 offers features")
+        for feature in parameter.features:
+            if not 0 <= self.feature_bit(feature) < FEATURE_BITS:
+                raise SpecError(f"{where}: features: {feature!r} is no enum value below {FEATURE_BITS}")
+
+    def feature_bit(self, feature):
+        """Number of a feature bit that is named as enum.value; -1: there is none."""
+        enum, _, value = feature.partition(".")
+        return self._values_of(enum).get(value, {"value": -1})["value"]
 
     def _refer_config(self, config):
         where = f"{config.home}: config {config.name}"

@@ -151,6 +151,13 @@ class Refusals(unittest.TestCase):
         self.refused(HEAD + block + '[[register]]\nblock = "m"\nname = "a"\nat = 0\naccess = "wr"\ndoc = "D"\n',
                      "register m_a", "access")
 
+    def test_feature_of_a_parameter(self):
+        enum = '[[enum]]\nname = "f"\nbits = 8\ndoc = "D"\nvalues = [{ name = "low", value = 3, doc = "D" }, { name = "high", value = 64, doc = "D" }]\n'
+        parameter = '[[parameter]]\nname = "p"\nmin = 0\nmax = {}\nfeatures = ["f.{}"]\ndoc = "D"\n'
+        self.refused(HEAD + enum + parameter.format(2, "low"), "parameter p", "features", "0 or 1")
+        self.refused(HEAD + enum + parameter.format(1, "none"), "parameter p", "'f.none'", "below 64")
+        self.refused(HEAD + enum + parameter.format(1, "high"), "parameter p", "'f.high'", "below 64")
+
     def test_configuration_without_a_parameter(self):
         parameter = '[[parameter]]\nname = "{}"\nmin = 1\nmax = 8\npow2 = true\ndoc = "D"\n'
         config = '[[config]]\nname = "c"\ndoc = "D"\nvalues.p = {}\n'
