@@ -597,8 +597,11 @@ TEST(Completer, LocalInvalidateWaitsForWhatWasGrantedBefore) {
     PostLocal(qp);
     ASSERT_EQ(qp.Run(100), "");
     EXPECT_EQ(qp.completion.count, 0U) << "both generations go on";
-    fence.sent = fence.received = 1;
-    (sent ? fence.sent_open : fence.received_open) = true;
+    for (uint8_t* const number : {&fence.sent, &fence.received}) {
+      *number = static_cast<uint8_t>((*number + 1) % spec::kKeyGenerations);
+    }
+    fence.sent_open = sent;
+    fence.received_open = !sent;
     ASSERT_EQ(qp.Run(100), "");
     EXPECT_EQ(qp.completion.count, 0U) << "one has not ended";
     fence.sent_open = fence.received_open = false;
