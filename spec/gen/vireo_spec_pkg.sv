@@ -6208,6 +6208,7 @@ package vireo_spec_pkg;
     num_msix_vectors: 8
   };
   // Feature bits that a device of this configuration does not offer.
+  // verilator lint_off UNUSEDSIGNAL
   function automatic logic [63:0] features_withheld(input config_t config_i);
     features_withheld = '0;
     if (config_i.net_offloads == 0) features_withheld |= 64'h7;  // net_feature.csum, net_feature.guest_csum, net_feature.ctrl_guest_offloads
@@ -6215,6 +6216,7 @@ package vireo_spec_pkg;
     if (config_i.event_index == 0) features_withheld |= 64'h20000000;  // virtio_feature.ring_event_idx
     if (config_i.moderation == 0) features_withheld |= 64'h30000000000000;  // net_feature.notf_coal, net_feature.vq_notf_coal
   endfunction
+  // verilator lint_on UNUSEDSIGNAL
   // All of them, for a module whose parameter is a number.
   localparam int unsigned Nic100Index = 0;
   localparam int unsigned Nic1Index = 1;

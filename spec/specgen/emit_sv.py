@@ -178,11 +178,12 @@ def _configs(spec, out):
     switches = [p for p in spec.parameters.values() if p.features]
     if switches:
         out.append("  // Feature bits that a device of this configuration does not offer.\n"
+                   "  // verilator lint_off UNUSEDSIGNAL\n"
                    "  function automatic logic [63:0] features_withheld(input config_t config_i);\n    features_withheld = '0;\n")
         for switch in switches:
             mask = sum(1 << spec.feature_bit(feature) for feature in switch.features)
             out.append(f"    if (config_i.{switch.name} == 0) features_withheld |= {sv_literal(mask, 64)};  // {', '.join(switch.features)}\n")
-        out.append("  endfunction\n")
+        out.append("  endfunction\n  // verilator lint_on UNUSEDSIGNAL\n")
     out.append("  // All of them, for a module whose parameter is a number.\n")
     out += [f"  localparam int unsigned {camel(config)}Index = {i};\n" for i, config in enumerate(spec.configs)]
     out.append(f"  localparam config_t [{len(spec.configs) - 1}:0] Configs = {{{', '.join(camel(c) for c in reversed(spec.configs))}}};\n")
