@@ -34,16 +34,21 @@ uint16_t Checksum(const std::vector<uint8_t>& bytes, size_t start) {
 
 }  // namespace
 
-NetChecksum::NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload)
-    : Block(agenda), beat_bytes_(beat_bytes), payload_(payload), free_(buffer_bytes / beat_bytes) {
+NetChecksum::NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload,
+                         bool has_offloads)
+    : Block(agenda),
+      beat_bytes_(beat_bytes),
+      payload_(payload),
+      has_offloads_(has_offloads),
+      free_(buffer_bytes / beat_bytes) {
   packet_in.SetConsumer(this);
 }
 
-bool NetChecksum::NeedsChecksum(const std::vector<uint8_t>& frame) {
-  return (NetHdr::Decode(frame.data()).flags & spec::NetHdrFlags::kNeedsCsum) != 0;
+bool NetChecksum::NeedsChecksum(const std::vector<uint8_t>& frame) const {
+  return has_offloads_ && (NetHdr::Decode(frame.data()).flags & spec::NetHdrFlags::kNeedsCsum) != 0;
 }
 
-bool NetChecksum::Complete(std::vector<uint8_t>& frame) {
+bool NetChecksum::Complete(std::vector<uint8_t>& frame) const {
   assert(frame.size() >= NetHdr::kBytes);
   const NetHdr header = NetHdr::Decode(frame.data());
   const bool needs_csum = NeedsChecksum(frame);

@@ -39,10 +39,10 @@ class NetChecksum final : public Block, public NetFrameSource {
   static constexpr uint64_t kDropLatency = 2;
 
   // beat_bytes: DataBits/8. buffer_bytes: a power of two, not less than the largest frame. `payload` must outlive the
-  // block.
-  NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload);
+  // block. Without offloads every frame leaves unchanged.
+  NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload, bool has_offloads = true);
   NetChecksum(Agenda& agenda, const spec::Config& config, PayloadSource& payload)
-      : NetChecksum(agenda, config.datapath_bits / 8, spec::kNetBufferBytes, payload) {}
+      : NetChecksum(agenda, config.datapath_bits / 8, spec::kNetBufferBytes, payload, config.net_offloads != 0) {}
 
   Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();  // payload_bytes covers header and frame
 
@@ -57,9 +57,9 @@ class NetChecksum final : public Block, public NetFrameSource {
 
   // Executes the header's offloads: `frame` is header and frame and becomes the frame to send, without padding. False:
   // not possible, and `frame` is unchanged.
-  static bool Complete(std::vector<uint8_t>& frame);
+  bool Complete(std::vector<uint8_t>& frame) const;
   // The header requests a checksum.
-  static bool NeedsChecksum(const std::vector<uint8_t>& frame);
+  bool NeedsChecksum(const std::vector<uint8_t>& frame) const;
 
  private:
   struct Frame {
@@ -75,6 +75,7 @@ class NetChecksum final : public Block, public NetFrameSource {
 
   size_t beat_bytes_;
   PayloadSource& payload_;
+  bool has_offloads_;
 
   Cycle take_from_ = 0;                   // the payload of the previous packet has been taken
   size_t free_;                           // beats of the buffer that belong to no frame

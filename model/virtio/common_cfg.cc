@@ -39,6 +39,7 @@ CommonCfg::CommonCfg(Agenda& agenda, const spec::Config& config, uint32_t num_ve
       max_queue_entries_(config.max_queue_entries),
       max_net_queue_entries_(std::min(config.max_net_queue_entries, config.max_queue_entries)),
       num_vectors_(num_vectors),
+      features_withheld_(spec::FeaturesWithheld(config)),
       base_queues_(2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaEventqOffset),
       rows_(base_queues_ + spec::kVireoConstants.rdma_event_queues,
             Row{.size = static_cast<uint16_t>(max_queue_entries_)}),
@@ -83,7 +84,7 @@ void CommonCfg::SetInputs(Cycle now, const Inputs& inputs) {
 CommonCfg::Features CommonCfg::Offered(const Registers& r) const {
   Features offered;
   std::copy(std::begin(spec::kOfferedFeatures), std::end(spec::kOfferedFeatures), offered.begin());
-  const uint64_t withheld = profile(r).net_features_withheld;
+  const uint64_t withheld = profile(r).net_features_withheld | features_withheld_;
   offered[0] &= ~static_cast<uint32_t>(withheld);
   offered[1] &= ~static_cast<uint32_t>(withheld >> 32);
   const uint32_t roce = profile(r).net_f_roce;

@@ -143,6 +143,7 @@ class CommonCfg final : public Block {
   void WriteQueue(Cycle now, const Registers& b, Access& access, uint32_t at, unsigned bytes);
 
   uint32_t net_queue_pairs_, num_cqs_, num_qps_, max_queue_entries_, max_net_queue_entries_, num_vectors_;
+  uint64_t features_withheld_;  // by the configuration
   uint32_t base_queues_;
   std::vector<Row> rows_;
   std::deque<Access> accesses_;

@@ -31,6 +31,7 @@ class Moderation final : public Block {
   // From a write of new limits to the interrupt, if they make it due.
   static constexpr Cycle kTableWriteToInterrupt = 4;
 
+  // 0 pairs: every notification is an interrupt, as in a configuration without moderation.
   Moderation(Agenda& agenda, uint32_t net_queue_pairs);
 
   // Device time in the cycle, and the first cycle with that time or later; to be set before the first cycle.

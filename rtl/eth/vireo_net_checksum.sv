@@ -7,6 +7,8 @@
 // dropped. Does not segment and does not parse IP, TCP or UDP: csum_start and csum_offset of the header determine where
 // the sum starts and where it is inserted.
 //
+// In a configuration without net_offloads every frame leaves unchanged.
+//
 // Space for a frame is allocated with its packet, before the payload. One beat per cycle in, and one out, at once.
 module vireo_net_checksum
   import vireo_spec_pkg::*;
@@ -172,7 +174,7 @@ module vireo_net_checksum
     end
 
     header = unpack_net_hdr(header_q);
-    needs_csum = (header.flags & NetHdrFlagsNeedsCsum) != '0;
+    needs_csum = Config.net_offloads != 0 && (header.flags & NetHdrFlagsNeedsCsum) != '0;
     at = 17'(header.csum_start) + 17'(header.csum_offset);
     // Segmentation is not offered [virtio 1.3, 5.1.6.2].
     bad = {header.gso_ecn, header.gso_udp_tunnel_ipv6, header.gso_udp_tunnel_ipv4, header.gso_type} != '0

@@ -496,7 +496,7 @@ module vireo_net_classify
       class_d.flow_hash = hash9_q * HashFactor;
     end
     if (done_q[9]) begin
-      class_d.checksum_valid = facts_q[9].checkable && header_ok_q && udp_ok_q && l4_sum9_q == 17'hffff;
+      class_d.checksum_valid = Config.net_offloads != 0 && facts_q[9].checkable && header_ok_q && udp_ok_q && l4_sum9_q == 17'hffff;
     end
   end
 

@@ -271,6 +271,7 @@ module vireo_net_filter
   assign written_mac = unpack_table_mac_filter(table_write_i.data[8*TableMacFilterBytes-1:0]);
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(48 + 1),
     .Depth(MacEntries),
     .Ram(ContextRamNetFilterMac),
@@ -291,6 +292,7 @@ module vireo_net_filter
   assign {mac_entry.reserved, mac_entry.reserved1} = '0;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(8 * TableVlanFilterBytes),
     .Depth(1 << VlanIndexBits),
     .Ram(ContextRamNetFilterVlan),
@@ -329,7 +331,7 @@ module vireo_net_filter
       end
       StDecide: begin
         state_d = StEmit;
-        pair_d = 8'((32'(class_head.flow_hash) * 32'(active_pairs_i)) >> 16);
+        pair_d = Config.net_queue_pairs == 1 ? '0 : 8'((32'(class_head.flow_hash) * 32'(active_pairs_i)) >> 16);
         index_d = '0;
         pass_d = 1'b0;
         if (rx_mode_i.promiscuous) begin

@@ -84,6 +84,10 @@ module vireo_recv_queue
   output logic              idle_o
 );
 
+  // Of features that the configuration does not have nothing is left.
+  logic ring_packed;
+  assign ring_packed = Config.packed_rings != 0 && ring_packed_i;
+
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned PlaceBits = $clog2(Ahead);
   localparam int unsigned CountBits = PlaceBits + 1;
@@ -402,7 +406,7 @@ module vireo_recv_queue
     );
   end else begin : gen_no_limits
     logic unused_limits;
-    assign unused_limits = ^{table_write_valid_i, table_write_i, ring_packed_i, limit_pop, limit_qpn};
+    assign unused_limits = ^{table_write_valid_i, table_write_i, ring_packed, limit_pop, limit_qpn};
     assign limit = '0;
     assign limit_valid = 1'b0;
     assign limit_empty = 1'b1;
@@ -442,7 +446,7 @@ module vireo_recv_queue
     entry_in.head = info.head;
     entry_in.code = info.failed;
     // Of a shared queue buffers are used in any order, so a packed ring's used descriptor needs the id.
-    unnamed = ring_packed_i && limit.is_shared && !info.has_id;
+    unnamed = ring_packed && limit.is_shared && !info.has_id;
     if (limit.is_shared && info.has_id) entry_in.head = info.id;
     if (unnamed) entry_in.code = RdmaErrorBadDescriptor;
     else if (bus_failed) entry_in.code = RdmaErrorQueueDmaError;

@@ -194,7 +194,7 @@ module vireo_common_cfg
     in_reset2 = reset_toggle2 != done_read;
 
     offered = OfferedFeatures;
-    offered[1:0] &= ~profile.net_features_withheld;
+    offered[1:0] &= ~(profile.net_features_withheld | features_withheld(Config));
     offered[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]] = 1'b1;
     is_net2 = select2_q < 16'(accepted_q[NetFeatureMq / 32][NetFeatureMq % 32] ? 2 * NetQueuePairs : 2 * NetMqVqPairsMin);
     ring_packed = accepted_q[VirtioFeatureRingPacked / 32][VirtioFeatureRingPacked % 32];

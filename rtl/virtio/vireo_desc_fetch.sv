@@ -101,6 +101,11 @@ module vireo_desc_fetch
   output logic                          idle_o
 );
 
+  // Of features that the configuration does not have nothing is left.
+  logic ring_packed, event_idx;
+  assign ring_packed = Config.packed_rings != 0 && ring_packed_i;
+  assign event_idx = Config.event_index != 0 && event_idx_i;
+
   if (Requests < 4 || (Requests & (Requests - 1)) != 0) $fatal(1, "Requests is not a power of two, 4 or more");
   if (Descriptors < 4 || (Descriptors & (Descriptors - 1)) != 0) begin : gen_bad_descriptors
     $fatal(1, "Descriptors is not a power of two, 4 or more");
@@ -416,7 +421,7 @@ module vireo_desc_fetch
     client_pop[pick] = pick_valid && pick_ready;
 
     accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !reading_q[reading_tail_q])
-               && index_job_space && (ring_packed_i || !index_request_valid_q || index_request_ready_i);
+               && index_job_space && (ring_packed || !index_request_valid_q || index_request_ready_i);
     accept_lookup = accept_q == AcceptLookup;
     accept_d = accept_take ? AcceptLookup : AcceptTake;
     request_pop = accept_lookup;
@@ -425,7 +430,7 @@ module vireo_desc_fetch
 
     index_job_push = accept_lookup;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
-                     count: request.count, chains: chains1 && ring_packed_i,
+                     count: request.count, chains: chains1 && ring_packed,
                      area: request.by_index || request.pushed ? request.table_address : area1,
                      indirect: request.by_index && request.indirect, entries: request.table_entries,
                      bytes: request.bytes};
@@ -435,12 +440,12 @@ module vireo_desc_fetch
     else if (request.by_index) index_job_in.kind = KindByIndex;
 
     index_read = accept_lookup && index_job_in.kind == KindRead;
-    index_request_valid_d = (index_read && !ring_packed_i) || walk_read
+    index_request_valid_d = (index_read && !ring_packed) || walk_read
                          || (index_request_valid_q && !index_request_ready_i);
     index_request_d = index_request_q;
     if (walk_read) begin
       index_request_d = walk_request;
-    end else if (index_read && !ring_packed_i) begin
+    end else if (index_read && !ring_packed) begin
       index_request_d = '{address: area1 + 64'(VirtqAvailIdxOffset), bytes: 13'(VirtqAvailRingEntryBytes), tag: '0};
     end
 
@@ -482,6 +487,7 @@ module vireo_desc_fetch
   assign index_request_o = index_request_q;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(65),
     .Depth(NumQueues),
     .Ram(ContextRamDescFetchArea)
@@ -491,7 +497,7 @@ module vireo_desc_fetch
     .write_i(row_clear),
     .write_address_i(row_index),
     .write_data_i({queue_row_write_i.enabled,
-                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_driver}),
+                   ring_packed ? queue_row_write_i.queue_desc : queue_row_write_i.queue_driver}),
     .read_i(accept_take),
     .read_address_i(request.vq_index[QueueBits-1:0]),
     .read_data_o({enabled1, area1}),
@@ -501,6 +507,7 @@ module vireo_desc_fetch
   );
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(2),
     .Depth(NumQueues),
     .Ram(ContextRamDescFetchServed)
@@ -596,11 +603,11 @@ module vireo_desc_fetch
     past_end = take - before_end;
     part = ring_q == RingIssue ? take : left_q;
     if (to_end_q < 16'(part)) part = to_end_q[CountBits-1:0];
-    if (ring_packed_i && part > DescriptorsPerRead) part = DescriptorsPerRead;
+    if (ring_packed && part > DescriptorsPerRead) part = DescriptorsPerRead;
 
     ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
                     index: index_job.index, count: CountBits'(1), reads: '0, chains: index_job.chains,
-                    held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
+                    held: ring_packed && index_job.kind == KindRead, code: RdmaErrorOk,
                     indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries,
                     bytes: index_job.bytes};
     // A client that gets fewer buffers than requested waits for a doorbell, so avail_event must be updated. With packed
@@ -609,10 +616,10 @@ module vireo_desc_fetch
     index2 = position + available_q;
     reported_write = 1'b0;
     position_last = 16'(position[PlaceBits-1:0]) == size2 - 16'd1;
-    position_next = !ring_packed_i ? position + 16'd1
+    position_next = !ring_packed ? position + 16'd1
                     : {position[PlaceBits] ^ position_last, position_last ? '0 : position[PlaceBits-1:0] + 1'b1};
-    is_next = enabled2 && index_job.index == (ring_packed_i ? {!position[PlaceBits], position[PlaceBits-1:0]} : position)
-              && (ring_packed_i || index_job.entries < size2);
+    is_next = enabled2 && index_job.index == (ring_packed ? {!position[PlaceBits], position[PlaceBits-1:0]} : position)
+              && (ring_packed || index_job.entries < size2);
 
     unique case (ring_q)
       RingTake: begin
@@ -623,14 +630,14 @@ module vireo_desc_fetch
           end else if (index_job.kind != KindRead) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
-          end else if ((ring_packed_i || index_valid) && ring_free) begin
+          end else if ((ring_packed || index_valid) && ring_free) begin
             ring_take = 1'b1;
             ring_d = RingLookup;
           end
         end
       end
       RingLookup: begin
-        if (ring_packed_i) begin
+        if (ring_packed) begin
           at_d = 16'(position[PlaceBits-1:0]);
           available_d = size2;
         end else begin
@@ -652,15 +659,15 @@ module vireo_desc_fetch
         end else if (position_write_ready) begin
           ring_job_push = 1'b1;
           index_job_pop = 1'b1;
-          index_pop = !ring_packed_i;
-          index_done = !ring_packed_i;
+          index_pop = !ring_packed;
+          index_done = !ring_packed;
           ring_d = RingTake;
-          reported_write = event_idx_i && !ring_packed_i && enabled2 && rings2 && !index_data.error
+          reported_write = event_idx && !ring_packed && enabled2 && rings2 && !index_data.error
                     && available_q <= size2 && available_q < 16'(index_job.count)
                     && !(reported_known && reported == index2);
           if (!enabled2) begin
             ring_job_in.kind = KindEmpty;
-          end else if (!ring_packed_i && index_data.error) begin
+          end else if (!ring_packed && index_data.error) begin
             ring_job_in.kind = KindBroken;
             ring_job_in.code = RdmaErrorQueueDmaError;
           end else if (available_q > size2) begin
@@ -671,13 +678,13 @@ module vireo_desc_fetch
             ring_job_in.kind = KindEmpty;
           end else begin
             ring_read = 1'b1;
-            position_write = !ring_packed_i;
+            position_write = !ring_packed;
             left_d = take - part;
             if (left_d != '0) ring_d = RingMore;
             ring_job_in.count = take;
-            ring_job_in.index = {ring_packed_i && position[PlaceBits], at_q[PlaceBits-1:0]};
+            ring_job_in.index = {ring_packed && position[PlaceBits], at_q[PlaceBits-1:0]};
             ring_job_in.reads = ReadsBits'(1) + ReadsBits'(past_end != '0);
-            if (ring_packed_i) begin
+            if (ring_packed) begin
               ring_job_in.reads = ReadsBits'((before_end + DescriptorsPerRead - 1'b1) / DescriptorsPerRead)
                                 + ReadsBits'((past_end + DescriptorsPerRead - 1'b1) / DescriptorsPerRead);
             end
@@ -700,7 +707,7 @@ module vireo_desc_fetch
     if (ring_read) begin
       at_d = 16'(part) == to_end_q ? '0 : at_q + 16'(part);
       to_end_d = size2 - at_d;
-      if (ring_packed_i) begin
+      if (ring_packed) begin
         ring_request_d = '{address: area_d + 64'(PvirtqDescBytes) * 64'(at_q),
                            bytes: 13'(PvirtqDescBytes) * 13'(part), tag: '0};
       end else begin
@@ -779,6 +786,7 @@ module vireo_desc_fetch
   );
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(17),
     .Depth(NumQueues),
     .Ram(ContextRamDescFetchSize)
@@ -882,7 +890,7 @@ module vireo_desc_fetch
 
     place_last = 16'(walk_place_q) == size3 - 16'd1;
     place_next = place_last ? '0 : walk_place_q + 1'b1;
-    part_end = place_last || (ring_packed_i && CountBits'(part_entry_q) == DescriptorsPerRead - 1'b1);
+    part_end = place_last || (ring_packed && CountBits'(part_entry_q) == DescriptorsPerRead - 1'b1);
 
     // The current descriptor and whether it is available [virtio 1.3, 2.8.1 and 2.8.6].
     walk_descriptor = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
@@ -895,7 +903,7 @@ module vireo_desc_fetch
     walk_indirect = (walk_descriptor.flags & VirtqDescFlagsIndirect) != '0;
 
     head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*part_entry_q +: 16];
-    head_at = ring_packed_i && !ring_job.indirect ? 16'(head[PlaceBits-1:0]) : head;
+    head_at = ring_packed && !ring_job.indirect ? 16'(head[PlaceBits-1:0]) : head;
     head_limit = ring_job.indirect ? ring_job.entries : size3;
     descriptor_job_push = 1'b0;
     descriptor_job_in = '{kind: ring_job.kind, client: ring_job.client, vq_index: ring_job.vq_index, head: head,
@@ -904,7 +912,7 @@ module vireo_desc_fetch
                           indirect: ring_job.kind == KindByIndex && ring_job.indirect,
                           address: ring_job.table_address, bytes: 32'(ring_job.entries), flags: '0};
     if (ring_job.kind == KindPushed) begin
-      descriptor_job_in.head = ring_packed_i ? ring_job.index : ring_job.entries;
+      descriptor_job_in.head = ring_packed ? ring_job.index : ring_job.entries;
       descriptor_job_in.bytes = 32'(ring_job.bytes);
     end
 
@@ -927,7 +935,7 @@ module vireo_desc_fetch
             walk_done = descriptor_job_space && ring_job.held;
           end else if (ring_job.kind == KindByIndex || ring_valid) begin
             list_take = 1'b1;
-            list_d = ring_packed_i && ring_job.kind == KindRead ? ListWalk : ListNext;
+            list_d = ring_packed && ring_job.kind == KindRead ? ListWalk : ListNext;
           end
         end
       end
@@ -1115,6 +1123,7 @@ module vireo_desc_fetch
   assign descriptor_request_o = descriptor_request_q;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(81),
     .Depth(NumQueues),
     .Ram(ContextRamDescFetchDescriptors)
@@ -1177,7 +1186,7 @@ module vireo_desc_fetch
   always_comb begin
     descriptor = unpack_virtq_desc(descriptor_data.data);
     packed_descriptor = unpack_pvirtq_desc(descriptor_data.data);
-    if (ring_packed_i) begin
+    if (ring_packed) begin
       descriptor.flags = packed_descriptor.flags;
       descriptor.next = descriptor_job.next;
     end
@@ -1198,9 +1207,9 @@ module vireo_desc_fetch
       packed_descriptor = unpack_pvirtq_desc(table_data_q.data);
     end
     more = (descriptor.flags & VirtqDescFlagsNext) != '0;
-    has_id = ring_packed_i && !in_table && descriptor_job.kind != KindPushed;
+    has_id = ring_packed && !in_table && descriptor_job.kind != KindPushed;
     // In a packed table, descriptors are in sequence and only the flag `write` is valid [virtio 1.3, 2.8.7].
-    if (ring_packed_i && in_table) begin
+    if (ring_packed && in_table) begin
       descriptor.flags = packed_descriptor.flags & VirtqDescFlagsWrite;
       descriptor.next = table_next;
       more = table_next != table_entries;
@@ -1406,6 +1415,7 @@ module vireo_desc_fetch
   assign window_violation_o = failed_write && code == RdmaErrorWindowViolation;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(129),
     .Depth(NumQueues),
     .Ram(ContextRamDescFetchWindow)
@@ -1504,7 +1514,7 @@ module vireo_desc_fetch
   table_data_expected: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                         table_fetched_valid_i |-> answer_q == AnswerTable);
   features_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                    outstanding_q != '0 |-> $stable({ring_packed_i, event_idx_i, indirect_i}));
+                                    outstanding_q != '0 |-> $stable({ring_packed, event_idx, indirect_i}));
   // Jobs are pushed only with space, and data is popped only if there is some.
   index_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) index_job_push |-> index_job_space);
   ring_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_job_push |-> ring_job_space);
@@ -1516,7 +1526,7 @@ module vireo_desc_fetch
                                               descriptor_pop |-> descriptor_valid);
   // Output registers are loaded only if they are free.
   index_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                       (index_read && !ring_packed_i) || walk_read
+                                       (index_read && !ring_packed) || walk_read
                                        |-> !index_request_valid_q || index_request_ready_i);
   ring_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_read |-> ring_free);
   descriptor_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) descriptor_read |-> list_free);

@@ -51,6 +51,7 @@ module vireo_moderation
   // Receive and transmit queues of the pairs come first [virtio 1.3, 5.1.2].
   localparam int unsigned NetQueues = 2 * NetQueuePairs;
   localparam int unsigned QueueBits = $clog2(NetQueues);
+  localparam bit Moderates = Config.moderation != 0;  // else every notification is an interrupt
   localparam int unsigned CountBits = 32;  // of max_packets
   localparam int unsigned NsPerUs = 1000;
   localparam int unsigned NsPerUsBits = $clog2(NsPerUs);
@@ -104,9 +105,10 @@ module vireo_moderation
 
   assign virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
   assign setting_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue
-                      && 32'(table_write_i.index) < NetQueues;
+                      && Moderates && 32'(table_write_i.index) < NetQueues;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(setting_t)), .Depth(NetQueues), .Ram(ContextRamModerationLimits), .Gates(1'b0)
   ) u_settings (
     .clk_i, .rst_ni,
@@ -117,6 +119,7 @@ module vireo_moderation
   );
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(row_t)), .Depth(NetQueues), .Ram(ContextRamModerationCount), .Gates(1'b0)
   ) u_rows (
     .clk_i, .rst_ni,
@@ -200,7 +203,7 @@ module vireo_moderation
           state_d = StExamine;
         end else if (in_valid) begin
           index_d = in.vq_index[QueueBits-1:0];
-          moderated_d = 32'(in.vq_index) < NetQueues;
+          moderated_d = Moderates && 32'(in.vq_index) < NetQueues;
           msix_vector_d = in.msix_vector;
           in_pop = 1'b1;
           pass_turn_d = 1'b1;
@@ -240,7 +243,7 @@ module vireo_moderation
 
     discarded = '0;
     enabled_d = enabled_q;
-    if (queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NetQueues) begin
+    if (Moderates && queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NetQueues) begin
       discarded[queue_row_write_i.vq_index[QueueBits-1:0]] = 1'b1;
       enabled_d[queue_row_write_i.vq_index[QueueBits-1:0]] = queue_row_write_i.enabled;
     end

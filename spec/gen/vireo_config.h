@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[40] = {
+inline constexpr ParameterInfo kParameterInfo[41] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -87,6 +87,9 @@ inline constexpr ParameterInfo kParameterInfo[40] = {
      "must be 0 to 1"},
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
+     "must be 0 to 1"},
+    {"push_requests", &Config::push_requests, 0u, 1u, false, "",
+     "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page; with extensible_requests only. 0: without their logic and memory",
      "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
@@ -163,6 +166,7 @@ inline constexpr uint32_t kFlushMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kMemoryWindowsMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
+inline constexpr uint32_t kPushRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
 inline constexpr uint32_t kParityMax = 1u;
 inline constexpr uint32_t kNetOffloadsMax = 1u;

@@ -13288,6 +13288,7 @@ inline constexpr Config kNic1Rc = {
     .invalidation = 0u,
     .memory_windows = 0u,
     .extensible_requests = 0u,
+    .push_requests = 0u,
     .max_srqs = 0u,
     .parity = 0u,
     .net_offloads = 0u,

@@ -2181,6 +2181,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1_rc.invalidation", static_cast<uint64_t>(kNic1Rc.invalidation)},
     {"nic1_rc.memory_windows", static_cast<uint64_t>(kNic1Rc.memory_windows)},
     {"nic1_rc.extensible_requests", static_cast<uint64_t>(kNic1Rc.extensible_requests)},
+    {"nic1_rc.push_requests", static_cast<uint64_t>(kNic1Rc.push_requests)},
     {"nic1_rc.max_srqs", static_cast<uint64_t>(kNic1Rc.max_srqs)},
     {"nic1_rc.parity", static_cast<uint64_t>(kNic1Rc.parity)},
     {"nic1_rc.net_offloads", static_cast<uint64_t>(kNic1Rc.net_offloads)},

@@ -6189,6 +6189,7 @@ package vireo_spec_pkg;
     invalidation: 0,
     memory_windows: 0,
     extensible_requests: 0,
+    push_requests: 0,
     max_srqs: 0,
     parity: 0,
     net_offloads: 0,
