@@ -557,6 +557,7 @@ Csr::State Csr::AfterWrite() const {
 }
 
 void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
+  if (config_.parity == 0) return;
   store_.OnFlip(now, flip);
   enabled_.OnFlip(now, flip);
   engine_state_.OnFlip(now, flip);

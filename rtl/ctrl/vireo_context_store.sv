@@ -72,6 +72,7 @@ module vireo_context_store
   logic [AddressBits-1:0] address;
   assign address = entry_q + AddressBits'(word_i);
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(64), .Depth(Words), .Ram(ContextRamManagementContext), .Gates(1'b0)
   ) u_words (
     .clk_i, .rst_ni,

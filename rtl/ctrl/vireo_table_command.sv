@@ -159,6 +159,7 @@ module vireo_table_command
   logic [23:0] next_psn, expected_psn;
   assign reads_copies = state_q == StCheck;
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(1), .Depth(NumQueues), .Ram(ContextRamManagementQueueRow)
   ) u_enabled (
     .clk_i, .rst_ni,
@@ -168,6 +169,7 @@ module vireo_table_command
     .corrupt_o(enabled_corrupt), .flip_valid_i, .flip_i
   );
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(3), .Depth(NumQps), .Ram(ContextRamManagementEngineState)
   ) u_engine_state (
     .clk_i, .rst_ni,
@@ -203,6 +205,7 @@ module vireo_table_command
   logic binding_corrupt;
   if (Config.memory_windows != 0) begin : gen_windows
     vireo_context_table #(
+      .HasParity(Config.parity != 0),
       .Width($bits(binding_t)), .Depth(MrDepth), .Ram(ContextRamManagementMrBinding)
     ) u_binding (
       .clk_i, .rst_ni,

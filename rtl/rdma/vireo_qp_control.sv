@@ -214,6 +214,7 @@ module vireo_qp_control
   assign state_index = state_q == StScan ? scan_q : qpn_d[QpBits-1:0];
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(StateBits), .Depth(NumQps), .Ram(ContextRamQpControlState), .Gates(1'b0)
   ) u_engine_state (
     .clk_i, .rst_ni,
@@ -223,6 +224,7 @@ module vireo_qp_control
   );
   assign engine_state = engine_corrupt ? IbQpStateErr[StateBits-1:0] : engine_stored;
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(32), .Depth(NumQps), .Ram(ContextRamQpControlCqs), .Gates(1'b0)
   ) u_cqns (
     .clk_i, .rst_ni,
@@ -232,6 +234,7 @@ module vireo_qp_control
     .corrupt_o(cqns_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(StateBits + 1), .Depth(NumQps), .Ram(ContextRamQpControlRequested), .Gates(1'b0)
   ) u_requested_state (
     .clk_i, .rst_ni,
@@ -247,6 +250,7 @@ module vireo_qp_control
     .read_i(1'b1), .read_address_i(drain_qpn_q), .read_data_o(sends)
   );
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(KindBits + OwnerBits), .Depth(NumQueues), .Ram(ContextRamQpControlQueue), .Gates(1'b0)
   ) u_queue (
     .clk_i, .rst_ni,
