@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/common/output_register.h"
+#include "model/common/wide_slice.h"
 
 namespace vireo::model {
 namespace {
@@ -19,10 +20,12 @@ constexpr uint8_t kLastOfFrame = 1;  // tag of a write
 
 }  // namespace
 
-NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store)
+NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store, bool has_offloads)
     : Block(agenda),
+      buffer_in(WideSlice<spec::Buffer>(data_bits)),
       beat_bytes_(data_bits / 8),
       store_(store),
+      has_offloads_(has_offloads),
       pairs_(net_queue_pairs),
       last_pair_(std::max(net_queue_pairs, 2u) - 1) {
   frame_in.SetConsumer(this);
@@ -41,6 +44,7 @@ void NetRx::OnWriteDone(Cycle now, const spec::DmaDone& done) {
 
 void NetRx::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kVirtqueue || write.index % 2 != 0 || write.index / 2 >= pairs_.size()) return;
+  if (!has_offloads_) return;
   const auto row = spec::TableVirtqueue::Decode(write.data);
   offloads_.push_back({now, write.index / 2, (row.guest_offloads & spec::NetGuestOffloads::kGuestCsum) != 0});
 }

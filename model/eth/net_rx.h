@@ -50,13 +50,13 @@ class NetRx final : public Block {
   static constexpr Cycle kDoneToFailure = 2;       // likewise, if the bus refused one
   static constexpr Cycle kCyclesPerFrame = 2;      // and one per step, of one descriptor
 
-  // `store` must outlive the block.
-  NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store);
+  // `store` must outlive the block. Without offloads no checksum is reported as valid.
+  NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store, bool has_offloads = true);
   NetRx(Agenda& agenda, const spec::Config& config, NetFrameStore& store)
-      : NetRx(agenda, config.datapath_bits, config.net_queue_pairs, store) {}
+      : NetRx(agenda, config.datapath_bits, config.net_queue_pairs, store, config.net_offloads != 0) {}
 
   Channel<spec::NetFrame> frame_in = Channel<spec::NetFrame>::Slice();
-  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Slice();
+  Channel<spec::Buffer> buffer_in;
   Output<spec::BufferRequest> buffer_request_out;
   Output<WriteBeat> write_out;
   Output<spec::Completion> completion_out;
@@ -148,6 +148,7 @@ class NetRx final : public Block {
 
   const size_t beat_bytes_;
   NetFrameStore& store_;
+  const bool has_offloads_;
   std::vector<Pair> pairs_;
   Level<bool> mrg_rxbuf_{false};
   std::deque<std::pair<Cycle, spec::QueueRowWrite>> rows_;

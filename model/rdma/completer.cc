@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/common/wide_slice.h"
 #include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
@@ -78,6 +79,7 @@ bool IsSequenceNak(uint8_t syndrome) {
 
 Completer::Completer(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
+      record_in(WideSlice<spec::SendRecord>(config.datapath_bits)),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
       burst_bytes_(config.send_burst_bytes),

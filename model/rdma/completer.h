@@ -67,7 +67,7 @@ class Completer final : public Block {
   bool IsFencing() const { return response_fence_.IsBusy(); }
   void AdvanceFence(const ResponseFence::Reception& reception) { response_fence_.Advance(reception); }
 
-  Channel<spec::SendRecord> record_in = Channel<spec::SendRecord>::Slice();
+  Channel<spec::SendRecord> record_in;
   Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
   Channel<spec::TimerExpired> timer_expired_in = Channel<spec::TimerExpired>::Slice();
   Output<spec::Completion> completion_out;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/fifo.h"
+#include "model/common/wide_slice.h"
 
 namespace vireo::model {
 namespace {
@@ -23,8 +24,10 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 }  // namespace
 
 MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation, bool flush,
-                         bool windows)
+                         bool windows, size_t data_bits)
     : Block(agenda),
+      check_in{WideSlice<spec::MemoryCheck>(data_bits), WideSlice<spec::MemoryCheck>(data_bits),
+               WideSlice<spec::MemoryCheck>(data_bits)},
       mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
       pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
       num_mrs_(num_mrs),

@@ -51,13 +51,12 @@ class MemoryCheck final : public Block {
 
   // num_translations: a power of two.
   MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true, bool flush = true,
-              bool windows = true);
+              bool windows = true, size_t data_bits = 512);
   MemoryCheck(Agenda& agenda, const spec::Config& config)
       : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0, config.flush != 0,
-                    config.memory_windows != 0) {}
+                    config.memory_windows != 0, config.datapath_bits) {}
 
-  std::array<Channel<spec::MemoryCheck>, kClients> check_in = {
-      Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice()};
+  std::array<Channel<spec::MemoryCheck>, kClients> check_in;
   std::array<Output<spec::MemoryPlace>, kClients> place_out;
 
   // Any table; those of others are ignored.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/common/wide_slice.h"
 #include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
@@ -32,8 +33,10 @@ spec::TxJob Acknowledge(uint32_t qpn, uint32_t psn, const spec::Aeth& aeth) {
 
 }  // namespace
 
-ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic)
+ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic, size_t data_bits)
     : Block(agenda),
+      answer_in(WideSlice<spec::RxAnswer>(data_bits)),
+      memory_place_in(WideSlice<spec::MemoryPlace>(data_bits)),
       num_qps_(static_cast<uint32_t>(num_qps)),
       max_rd_atomic_(max_rd_atomic),
       drop_(num_qps),

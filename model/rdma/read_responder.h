@@ -55,12 +55,12 @@ class ReadResponder final : public Block {
   static constexpr size_t kAtomics = 32;
 
   // num_qps: a power of two; max_rd_atomic: concurrent READs of a QP, enforced by the responder.
-  ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic);
+  ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic, size_t data_bits);
   ReadResponder(Agenda& agenda, const spec::Config& config)
-      : ReadResponder(agenda, config.num_qps, config.max_rd_atomic) {}
+      : ReadResponder(agenda, config.num_qps, config.max_rd_atomic, config.datapath_bits) {}
 
-  Channel<spec::RxAnswer> answer_in = Channel<spec::RxAnswer>::Slice();
-  Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
+  Channel<spec::RxAnswer> answer_in;
+  Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::AtomicResult> result_in = Channel<spec::AtomicResult>::Fifo(kAtomics);  // room for all
   Output<spec::TxPacket> packet_out;
   Output<spec::TxJob> job_out;

@@ -7,10 +7,10 @@
 
 #include <utility>
 #include "model/common/output_register.h"
+#include "model/common/wide_slice.h"
 #include "model/dma/dma_split.h"
 #include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
-#include "model/rdma/wide_slice.h"
 
 namespace vireo::model {
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/common/wide_slice.h"
 #include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
@@ -31,6 +32,10 @@ constexpr uint32_t kLargestMtu = uint32_t{1} << (kMtuShift + static_cast<unsigne
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
+      frame_in(WideSlice<RxToken>(sizes.data_bits)),
+      memory_place_in(WideSlice<spec::MemoryPlace>(sizes.data_bits)),
+      receive_in(WideSlice<spec::Receive>(sizes.data_bits)),
+      read_record_in(WideSlice<spec::ReadRecord>(sizes.data_bits)),
       has_shared_queues_(sizes.has_shared_queues),
       queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
       attributes_table_(spec::ContextRam::kResponderQp, sizes.num_qps, on_parity_error),

@@ -62,6 +62,7 @@ class Responder final : public Block {
     bool has_flush = true;
     bool has_invalidation = true;
     bool has_shared_queues = true;
+    uint32_t data_bits = 512;
   };
 
   Responder(Agenda& agenda, const Sizes& sizes);
@@ -74,14 +75,15 @@ class Responder final : public Block {
                                 .has_atomic_write = config.atomic_write != 0,
                                 .has_flush = config.flush != 0,
                                 .has_invalidation = config.invalidation != 0,
-                                .has_shared_queues = config.max_srqs != 0}) {}
+                                .has_shared_queues = config.max_srqs != 0,
+                                .data_bits = config.datapath_bits}) {}
 
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
-  Channel<RxToken> frame_in = Channel<RxToken>::Slice();
-  Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
+  Channel<RxToken> frame_in;
+  Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();  // of receive queues
-  Channel<spec::Receive> receive_in = Channel<spec::Receive>::Slice();
-  Channel<spec::ReadRecord> read_record_in = Channel<spec::ReadRecord>::Slice();
+  Channel<spec::Receive> receive_in;
+  Channel<spec::ReadRecord> read_record_in;
   Output<spec::MemoryCheck> memory_check_out;
   Output<spec::ReceiveRequest> receive_request_out;
   Channel<spec::ReceiveRetry> receive_retry_in = Channel<spec::ReceiveRetry>::Slice();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/common/wide_slice.h"
 #include "model/rdma/key_fence.h"
 
 namespace vireo::model {
@@ -14,7 +15,11 @@ constexpr uint32_t kMsnMask = (1u << spec::kPsnBits) - 1;
 }  // namespace
 
 RxScatter::RxScatter(Agenda& agenda, uint32_t data_bits, size_t num_qps, FrameStore& store)
-    : Block(agenda), beat_bytes_(data_bits / 8), store_(store), refusals_(num_qps) {
+    : Block(agenda),
+      place_in(WideSlice<spec::RxPlace>(data_bits)),
+      beat_bytes_(data_bits / 8),
+      store_(store),
+      refusals_(num_qps) {
   place_in.SetConsumer(this);
   pending_.SetProducer(this);
   pending_.SetConsumer(this);

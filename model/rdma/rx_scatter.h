@@ -48,7 +48,7 @@ class RxScatter final : public Block {
   RxScatter(Agenda& agenda, const spec::Config& config, FrameStore& store)
       : RxScatter(agenda, config.datapath_bits, config.num_qps, store) {}
 
-  Channel<spec::RxPlace> place_in = Channel<spec::RxPlace>::Slice();
+  Channel<spec::RxPlace> place_in;
   Output<WriteBeat> write_out;
   Output<spec::Completion> completion_out;
   Output<spec::RxAck> ack_out;

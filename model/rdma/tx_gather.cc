@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "model/common/wide_slice.h"
+
 namespace vireo::model {
 namespace {
 
@@ -33,17 +35,12 @@ static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming:
 static_assert(TxGather::kInterval == kSend + 1);
 static_assert(TxGather::kSentAhead == kSend);
 
-// One entry where a packet has several beats.
-Channel<spec::TxJob> JobSlice(size_t beat_bytes) {
-  return beat_bytes < spec::kDmaFetchBytes ? Channel<spec::TxJob>::HalfSlice() : Channel<spec::TxJob>::Slice();
-}
-
 }  // namespace
 
 TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, std::optional<size_t> reserved_bytes)
     : Block(agenda),
-      job_in(JobSlice(beat_bytes)),
-      response_in(JobSlice(beat_bytes)),
+      job_in(WideSlice<spec::TxJob>(8 * beat_bytes)),
+      response_in(WideSlice<spec::TxJob>(8 * beat_bytes)),
       beat_bytes_(beat_bytes),
       free_(buffer_bytes / beat_bytes) {
   if (reserved_bytes) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "model/common/wide_slice.h"
+
 namespace vireo::model {
 namespace {
 
@@ -26,6 +28,7 @@ bool IsSolicited(const spec::Completion& completion) {
 
 CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
+      completion_in(WideSlice<spec::Completion>(sizes.data_bits)),
       rows_(spec::ContextRam::kCqWriterRow, sizes.queues, on_parity_error),
       kinds_(spec::ContextRam::kCqWriterKind, sizes.queues, on_parity_error),
       positions_(sizes.queues),

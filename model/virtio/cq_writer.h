@@ -35,6 +35,7 @@ class CqWriter final : public Block {
     size_t queues = 16;  // virtqueues
     size_t cqs = 4;
     size_t slots = 64;  // used indices in flight
+    size_t data_bits = 512;
   };
   // Tag of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
@@ -83,7 +84,7 @@ class CqWriter final : public Block {
     return (entry_written_ && *entry_written_ < now) || fence_ != Fence::kNone || now < fence_end_;
   }
 
-  Channel<spec::Completion> completion_in = Channel<spec::Completion>::Slice();
+  Channel<spec::Completion> completion_in;
   Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
   Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
   Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(8);

@@ -128,5 +128,10 @@ package vireo_common_pkg;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
+  // Entries of a slice for tokens that, or what belongs to them, take several beats of a narrow data path: vireo_slice.
+  function automatic int unsigned wide_slice(input int unsigned data_bits);
+    return data_bits < 8 * 32'(vireo_spec_pkg::DmaFetchBytes) ? 1 : 2;
+  endfunction
+
 endpackage
 /* verilator lint_on UNUSEDPARAM */

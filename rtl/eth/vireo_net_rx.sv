@@ -14,6 +14,7 @@
 // buffer_requests are outstanding, at most one of them for the next buffers of each pair.
 module vireo_net_rx
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
 #(
   parameter config_t Config,
   parameter int unsigned BufferBytes,                              // of the buffer in vireo_net_filter; a power of two
@@ -155,7 +156,7 @@ module vireo_net_rx
     .s_valid_i(frame_valid_i), .s_ready_o(frame_ready_o), .s_data_i(frame_i),
     .m_valid_o(frame_valid), .m_ready_i(frame_pop), .m_data_o(frame)
   );
-  vireo_slice #(.Width(BufferBits)) u_buffer (
+  vireo_slice #(.Width(BufferBits), .Depth(wide_slice(Config.datapath_bits))) u_buffer (
     .clk_i, .rst_ni,
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
@@ -548,7 +549,7 @@ module vireo_net_rx
       short_d[rung_pair] = 1'b0;
       wanted_d[rung_pair] = 1'b1;
     end
-    if (offloads_hit) begin
+    if (Config.net_offloads != 0 && offloads_hit) begin
       guest_csum_d[offloads_pair] =
           (table_write_i.data[8*TableVirtqueueGuestOffloadsOffset +: 64] & NetGuestOffloadsGuestCsum) != '0;
     end

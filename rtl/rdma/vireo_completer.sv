@@ -40,6 +40,7 @@
 // A QP whose attributes have bad parity: its records are discarded without completion, and nothing else has an effect.
 module vireo_completer
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
   import vireo_rdma_pkg::MtuShift;
   import vireo_rdma_pkg::is_read_opcode;
   import vireo_rdma_pkg::key_generation_passed;
@@ -166,7 +167,7 @@ module vireo_completer
   /* verilator lint_on UNUSEDSIGNAL */
   timer_expired_t expired;
 
-  vireo_slice #(.Width(SendRecordBits)) u_record (
+  vireo_slice #(.Width(SendRecordBits), .Depth(wide_slice(Config.datapath_bits))) u_record (
     .clk_i, .rst_ni,
     .s_valid_i(record_valid_i), .s_ready_o(record_ready_o), .s_data_i(record_i),
     .m_valid_o(record_valid), .m_ready_i(record_pop), .m_data_o(record)
@@ -399,6 +400,7 @@ module vireo_completer
 `endif
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamCompleterQp), .Gates(1'b0)
   ) u_attributes (
     .clk_i, .rst_ni,

@@ -160,7 +160,8 @@ module vireo_memory_check
 
   for (genvar i = 0; i < Clients; i++) begin : gen_client
     vireo_slice #(
-      .Width(MemoryCheckBits)
+      .Width(MemoryCheckBits),
+      .Depth(wide_slice(Config.datapath_bits))
     ) u_check (
       .clk_i,
       .rst_ni,
@@ -562,6 +563,7 @@ module vireo_memory_check
   end
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(row_t)),
     .Depth(MrDepth),
     .Ram(ContextRamMemoryCheckMr)
@@ -586,6 +588,7 @@ module vireo_memory_check
                          index: context_flip_i.index[0] == 1'(i) ? context_flip_i.index >> 1 : '1,
                          bit_index: context_flip_i.bit_index};
     vireo_context_table #(
+      .HasParity(Config.parity != 0),
       .Width($bits(table_translation_t)),
       .Depth(NumTranslations / Banks),
       .Ram(ContextRamMemoryCheckTranslation)

@@ -8,6 +8,7 @@
 // of which no more than half are outstanding. Packets of the peer have no influence on that.
 module vireo_read_ring
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
 #(
   parameter config_t Config,
   localparam int unsigned NumQps = Config.num_qps,             // a power of two, 2 or more
@@ -52,7 +53,8 @@ module vireo_read_ring
   localparam int unsigned EntryBits = ReadRecordBits - $bits(record.qpn) - $bits(record.number);
 
   vireo_slice #(
-    .Width(ReadRecordBits)
+    .Width(ReadRecordBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_record (
     .clk_i,
     .rst_ni,

@@ -22,6 +22,7 @@
 // responses, so that the memory check's latency costs no throughput. The back makes a QP's decisions in order.
 module vireo_requester
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::*;
 #(
@@ -343,7 +344,7 @@ module vireo_requester
     sqe_qpn_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
-  vireo_context_table #(.Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamRequesterQp)) u_attributes (
+  vireo_context_table #(.HasParity(Config.parity != 0), .Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamRequesterQp)) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
@@ -373,7 +374,7 @@ module vireo_requester
     .write_i(half_write && !front_loads), .write_address_i(front_qpn), .write_data_i(number + 1'b1),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(number)
   );
-  vireo_context_table #(.Width($bits(handle_t)), .Depth(NumAhs), .Ram(ContextRamRequesterAh)) u_handles (
+  vireo_context_table #(.HasParity(Config.parity != 0), .Width($bits(handle_t)), .Depth(NumAhs), .Ram(ContextRamRequesterAh)) u_handles (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableAh),
     .write_address_i(table_write_i.index[AhBits-1:0]), .write_data_i({ah_in.valid, ah_in.pdn}),

@@ -12,6 +12,7 @@
 // flushed receive leaves as a place without frame.
 module vireo_responder
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
   import vireo_rdma_pkg::*;
   import vireo_responder_pkg::*;
 #(
@@ -88,11 +89,8 @@ module vireo_responder
   output logic            idle_o
 );
 
-  // What an rx_answer has of an AtomicETH: the rest, behind address and key.
-  localparam int unsigned OperandsOffset = AtomicEthSwapAddDataOffset;
   localparam bit Invalidation = Config.invalidation != 0;
   localparam bit SharedQueues = Config.max_srqs != 0;
-  localparam int unsigned OperandsBits = 8 * (AtomicEthBytes - OperandsOffset);
 
   logic [15:0] first_queue;  // index of the first receive queue
 
@@ -144,7 +142,8 @@ module vireo_responder
   );
 
   vireo_slice #(
-    .Width($bits(rx_token_t))
+    .Width($bits(rx_token_t)),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_frame (
     .clk_i,
     .rst_ni,
@@ -157,7 +156,8 @@ module vireo_responder
   );
 
   vireo_slice #(
-    .Width($bits(memory_place_t))
+    .Width($bits(memory_place_t)),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_memory_place (
     .clk_i,
     .rst_ni,
@@ -196,7 +196,8 @@ module vireo_responder
   );
 
   vireo_slice #(
-    .Width(ReceiveBits)
+    .Width(ReceiveBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_receive (
     .clk_i,
     .rst_ni,
@@ -343,6 +344,7 @@ module vireo_responder
   end
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(attributes_t)),
     .Depth(NumQps),
     .Ram(ContextRamResponderQp)
@@ -1306,7 +1308,8 @@ module vireo_responder
           place_d.answer.bytes = checks_q.flush ? 32'(bytes_left != '0) : bytes_left;
           if (checks_q.atomic && !(checks_q.flush && bytes_left == '0)) begin
             place_d.answer.packet.opcode = frame.bth.opcode;
-            place_d.answer.packet.extension[8*AethBytes +: OperandsBits] = frame.extension[8*OperandsOffset +: OperandsBits];
+            place_d.answer.packet.extension[8*AethBytes +: AnswerOperandsBits] =
+                frame.extension[8*AtomicEthSwapAddDataOffset +: AnswerOperandsBits];
             place_d.answer.is_duplicate = done == ActReplayRead;
           end
         end else begin

@@ -107,6 +107,11 @@ module vireo_cq_writer
   output logic                 idle_o
 );
 
+  // Of features that the configuration does not have nothing is left.
+  logic ring_packed, event_idx;
+  assign ring_packed = Config.packed_rings != 0 && ring_packed_i;
+  assign event_idx = Config.event_index != 0 && event_idx_i;
+
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned CqBits = $clog2(NumCqs);
   localparam int unsigned SlotBits = $clog2(Slots);
@@ -334,7 +339,8 @@ module vireo_cq_writer
   logic [ContextBits-1:0] contexts_d, contexts_q;
 
   vireo_slice #(
-    .Width(CompletionBits)
+    .Width(CompletionBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_completion (
     .clk_i,
     .rst_ni,
@@ -531,6 +537,7 @@ module vireo_cq_writer
   logic [CqBits-1:0] cq_state_index;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(161),
     .Depth(NumQueues),
     .Ram(ContextRamCqWriterRow),
@@ -541,7 +548,7 @@ module vireo_cq_writer
     .write_i(queue_row_write_valid_i),
     .write_address_i(row_index),
     .write_data_i({queue_row_write_i.enabled, queue_row_write_i.queue_size, queue_row_write_i.msix_vector,
-                   ring_packed_i ? queue_row_write_i.queue_desc : queue_row_write_i.queue_device,
+                   ring_packed ? queue_row_write_i.queue_desc : queue_row_write_i.queue_device,
                    queue_row_write_i.queue_driver}),
     .read_i(queue_read),
     .read_address_i(queue_read_index),
@@ -553,6 +560,7 @@ module vireo_cq_writer
   assign enabled = row_enabled && !row_corrupt;
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(2),
     .Depth(NumQueues),
     .Ram(ContextRamCqWriterKind),
@@ -595,6 +603,7 @@ module vireo_cq_writer
   );
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width(17),
     .Depth(NumCqs),
     .Ram(ContextRamCqWriterCq)
@@ -947,7 +956,7 @@ module vireo_cq_writer
     head = target_head;
     head_bytes = target_bytes;
     has_id = 1'b0;
-    by_id = Config.max_srqs != 0 && in_ring && ring_packed_i && completion.by_id;
+    by_id = Config.max_srqs != 0 && in_ring && ring_packed && completion.by_id;
     if (in_ring) begin
       head = by_id ? {!position.wrapped, position.place} : completion.head;
       head_bytes = completion.used_bytes;
@@ -958,7 +967,7 @@ module vireo_cq_writer
 
     used_next = ring_used + 16'd1;
     tag_slot = slot_tail_q;
-    if (ring_packed_i) begin
+    if (ring_packed) begin
       at = 16'(flags_head[PlaceBits-1:0]);
       index_address = ring_area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescFlagsOffset);
       element_address = ring_area + 64'(PvirtqDescBytes) * 64'(at) + 64'(PvirtqDescLenOffset);
@@ -978,7 +987,7 @@ module vireo_cq_writer
                  tag: 8'(tag_slot), data: '0};
     unique case (state_q)
       StElement, StTargetElement: begin
-        if (ring_packed_i) begin
+        if (ring_packed) begin
           store_in.bytes = has_id || by_id ? 7'(PvirtqDescFlagsOffset - PvirtqDescLenOffset)
                                            : 7'(PvirtqDescIdOffset - PvirtqDescLenOffset);
           store_in.data[31:0] = head_bytes;
@@ -1009,14 +1018,14 @@ module vireo_cq_writer
       default: begin
         store_in.address = index_address;
         store_in.bytes = 7'd2;
-        store_in.data[15:0] = ring_packed_i ? flags : used_next;
+        store_in.data[15:0] = ring_packed ? flags : used_next;
       end
     endcase
 
     slot_in = '{is_avail: 1'b0, is_cq: !is_event_q, span: '{first: ring_used, next_position: used_next}, vq_index: vq_q,
                 cqn: cqn, solicited: from_park_q ? park.solicited : solicited,
                 position: used_next, msix: ring_msix};
-    if (ring_packed_i) begin
+    if (ring_packed) begin
       slot_in.span = '{first: head,
                        next_position: has_id ? completion.next_position : {head[PlaceBits] ^ place_last, place_next}};
     end
@@ -1039,7 +1048,7 @@ module vireo_cq_writer
     arm_set_solicited = from_context_q ? context_job.set_solicited : arm_value.solicited;
     arm_set_next = from_context_q ? context_job.set_next : arm_value.next_completion;
     arm_unconsumed = position.used - arm_value.seen_used_idx;
-    if (ring_packed_i) begin
+    if (ring_packed) begin
       arm_unconsumed = 16'(position.place) - 16'(arm_value.seen_used_idx[PlaceBits-1:0]);
       if (arm_value.seen_used_idx[PlaceBits] == position.wrapped) arm_unconsumed += size;
     end
@@ -1057,10 +1066,10 @@ module vireo_cq_writer
     // Event suppression of a queue without a CQ.
     question_in = '{span: slot.span, vq_index: slot.vq_index, msix: slot.msix};
     fetch_request_in = '{address: driver_area, bytes: 13'(PvirtqEventSuppressBytes), tag: '0};
-    if (!ring_packed_i) begin
+    if (!ring_packed) begin
       fetch_request_in.bytes = 13'(VirtqUsedEventBytes);
       fetch_request_in.address = driver_area + 64'(VirtqAvailFlagsOffset);
-      if (event_idx_i) begin
+      if (event_idx) begin
         fetch_request_in.address = driver_area + 64'(VirtqAvailBytes) + 64'(VirtqAvailRingEntryBytes) * 64'(size);
       end
     end
@@ -1071,14 +1080,14 @@ module vireo_cq_writer
     span_length = 17'(question.span.next_position[PlaceBits-1:0]) - 17'(question.span.first[PlaceBits-1:0]);
     if (question.span.next_position[PlaceBits] != question.span.first[PlaceBits]) span_length += 17'(size);
     interrupt_due = 1'b1;
-    if (ring_packed_i) begin
+    if (ring_packed) begin
       // The reserved value, and `desc` without ring_event_idx, are treated as `enable` [virtio 1.3, 2.8.10].
       if (suppress.desc_event_flags == RingEventFlagsDisable) begin
         interrupt_due = 1'b0;
-      end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i) begin
+      end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx) begin
         interrupt_due = !event_distance[16] && event_distance < span_length;
       end
-    end else if (event_idx_i) begin
+    end else if (event_idx) begin
       // [virtio 1.3, 2.7.7.2]
       interrupt_due = 16'(suppression.data[15:0] - question.span.first)
                     < 16'(question.span.next_position - question.span.first);
@@ -1149,7 +1158,7 @@ module vireo_cq_writer
             store_load = 1'b1;
             state_d = StIndex;
             // The driver must not see its flags, or the index, yet.
-            ring_done = completion.more && !(in_batch && ring_packed_i);
+            ring_done = completion.more && !(in_batch && ring_packed);
           end
         end else begin
           ring_done = 1'b1;
@@ -1157,7 +1166,7 @@ module vireo_cq_writer
       end
 
       StIndex: begin
-        if (in_batch && ring_packed_i) begin
+        if (in_batch && ring_packed) begin
           if (store_free) begin
             store_load = 1'b1;
             state_d = StFirst;
@@ -1444,7 +1453,7 @@ module vireo_cq_writer
       batch_open_d = completion.more;
       if (!in_batch) begin
         batch_d = '{usable: usable, notifies: notifies, size: size, msix: msix, area: area,
-                    first: ring_packed_i ? head : position.used, written: head_bytes != '0, used: '0};
+                    first: ring_packed ? head : position.used, written: head_bytes != '0, used: '0};
       end
       batch_d.used = used_next;
       // No CQE of a work request that is not returned because its queue has bad parity.

@@ -35,6 +35,7 @@ using spec::TimerKind;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.datapath_bits = 512;
   config.net_queue_pairs = 3;
   config.num_cqs = 16;
   config.num_qps = 16;

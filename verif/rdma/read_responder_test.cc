@@ -329,7 +329,7 @@ struct Bench {
   std::mt19937_64 random = sim::MakeRandom("read_responder");
   Top& p;
   Agenda agenda;
-  ReadResponder block{agenda, kQps, kReads};
+  ReadResponder block{agenda, kQps, kReads, 512};
   Channel<spec::TxPacket> packet_sink = Channel<spec::TxPacket>::Sink();
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();

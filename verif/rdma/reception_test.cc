@@ -299,8 +299,11 @@ struct Bench {
                                                         .buffer_bytes = 8192,
                                                         .max_frame_bytes = 1500,
                                                         .bytes_per_frame = 512}};
-  model::Responder responder{
-      agenda, model::Responder::Sizes{.net_queue_pairs = 16, .num_cqs = 1024, .num_qps = 32, .max_rd_atomic = 16}};
+  model::Responder responder{agenda, model::Responder::Sizes{.net_queue_pairs = 16,
+                                                             .num_cqs = 1024,
+                                                             .num_qps = 32,
+                                                             .max_rd_atomic = 16,
+                                                             .data_bits = 8 * sizeof(Top::s_axis_tdata_i)}};
   model::RxScatter scatter{agenda, 8 * sizeof(Top::s_axis_tdata_i), 32, buffer};
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An input of wide tokens: of one entry where a token, or what belongs to it, takes several beats. RTL: wide_slice of
-// vireo_rdma_pkg.
+// vireo_common_pkg.
 #pragma once
 
 #include <cstddef>
