@@ -44,6 +44,7 @@ ALONE = {
     "NumQueues": 16,
     "NumVectors": lambda config: config["num_msix_vectors"],
     "Offset": "16'h1",
+    "Net": "1'b0",
     "Packets": 16,
     "Places": 128,
     "QpBits": lambda config: config["num_qps"].bit_length() - 1,

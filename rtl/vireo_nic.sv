@@ -294,11 +294,21 @@ module vireo_nic
     .dma_error_o(dma_error[DmaDirectionRead])
   );
 
+  // Bits that each store client may set: an atomic operation writes 8 bytes.
+  function automatic dma_store_t [StorePorts-1:0] store_bits();
+    dma_store_t operand = '1;
+    operand.data = '0;
+    operand.data[63:0] = '1;
+    store_bits = '1;
+    for (int unsigned i = 32'(StoreAtomic); i < StorePorts; i++) store_bits[i] = operand;
+  endfunction
+
   vireo_dma_write_port #(
     .Config(Config),
     .BufferBytes(DmaWriteBufferBytes),
     .StoreClients(StorePorts),
-    .WriteClients(WriteClients)
+    .WriteClients(WriteClients),
+    .Driven(store_bits())
   ) u_dma_write_port (
     .clk_i,
     .rst_ni,
@@ -1386,7 +1396,8 @@ module vireo_nic
   vireo_tx_gather #(
     .Config(Config),
     .BufferBytes(Config.tx_buffer_bytes),
-    .Reserves(1'b1)
+    .Reserves(1'b1),
+    .Net(1'b0)
   ) u_tx_gather (
     .clk_i,
     .rst_ni,
@@ -1903,7 +1914,8 @@ module vireo_nic
   vireo_tx_gather #(
     .Config(Config),
     .BufferBytes(32'(NetBufferBytes)),
-    .Reserves(1'b0)
+    .Reserves(1'b0),
+    .Net(1'b1)
   ) u_net_gather (
     .clk_i,
     .rst_ni,

@@ -14,6 +14,8 @@ module vireo_dma_write_port
   parameter int unsigned BufferBytes,                       // for trains; a power of two, 4096 or more
   parameter int unsigned StoreClients,                      // 1 or more
   parameter int unsigned WriteClients,                      // train clients; 1 or more
+  // Bits of a store that a client may set; its others are 0 and take no register.
+  parameter dma_store_t [StoreClients-1:0] Driven = '1,
   localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                                    clk_i,
@@ -99,7 +101,7 @@ module vireo_dma_write_port
       .rst_ni,
       .s_valid_i(store_valid_i[i]),
       .s_ready_o(store_ready_o[i]),
-      .s_data_i(store_i[i]),
+      .s_data_i(store_i[i] & Driven[i]),
       .m_valid_o(valid),
       .m_ready_i(ready),
       .m_data_o(store)
@@ -299,5 +301,12 @@ module vireo_dma_write_port
   assign {write_done_valid_o, done_valid_o} = done_valids;
   assign {write_done_o, done_o} = {Clients{done}};
   assign dma_error_o = done_valid && done_failed;
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < StoreClients; i++) begin : gen_driven
+    only_driven: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      store_valid_i[i] |-> (store_i[i] & ~Driven[i]) == '0);
+  end
+`endif
 
 endmodule

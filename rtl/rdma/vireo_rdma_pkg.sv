@@ -148,10 +148,8 @@ package vireo_rdma_pkg;
     end
   endfunction
 
-  // Entries of a slice for tokens that take several beats, or one: vireo_slice.
-  function automatic int unsigned wide_slice(input int unsigned data_bits);
-    return data_bits < 8 * 32'(DmaFetchBytes) ? 1 : 2;
-  endfunction
+  // What an rx_answer has of an AtomicETH, behind its AETH: the rest, behind address and key.
+  localparam int unsigned AnswerOperandsBits = 8 * (AtomicEthBytes - AtomicEthSwapAddDataOffset);
 
   // A packet carries inline data where that is one beat; else it is read from the work request.
   function automatic logic carries_inline(input int unsigned data_bits);
@@ -168,9 +166,15 @@ package vireo_rdma_pkg;
     job_without_inline = job;
     job_without_inline.packet = without_inline(job.packet);
   endfunction
-  function automatic rx_answer_t answer_without_inline(input rx_answer_t answer);
-    answer_without_inline = answer;
-    answer_without_inline.packet = without_inline(answer.packet);
+  // What the packet of an answer of the responder can have: AETH, and the operands of an atomic operation.
+  function automatic rx_answer_t bare_answer(input rx_answer_t answer, input bit atomics);
+    bare_answer = answer;
+    bare_answer.packet = '{qpn: answer.packet.qpn, opcode: answer.packet.opcode, psn: answer.packet.psn, default: '0};
+    bare_answer.packet.extension[8*AethBytes-1:0] = answer.packet.extension[8*AethBytes-1:0];
+    if (atomics) begin
+      bare_answer.packet.extension[8*AethBytes +: AnswerOperandsBits] =
+          answer.packet.extension[8*AethBytes +: AnswerOperandsBits];
+    end
   endfunction
 
   // Deepest byte, of a tagged IPv6 frame, that is masked or excluded from the ICRC.

@@ -15,8 +15,10 @@
 // since the request arrived. READs of a QP whose attributes have bad parity are not executed: they end with the QP.
 module vireo_read_responder
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
   import vireo_rdma_pkg::MtuShift;
-  import vireo_rdma_pkg::answer_without_inline;
+  import vireo_rdma_pkg::AnswerOperandsBits;
+  import vireo_rdma_pkg::bare_answer;
 #(
   parameter config_t Config,
   localparam int unsigned NumQps = Config.num_qps,            // a power of two, 2 or more
@@ -98,12 +100,12 @@ module vireo_read_responder
   atomic_result_t result;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  vireo_slice #(.Width(RxAnswerBits)) u_answer (
+  vireo_slice #(.Width(RxAnswerBits), .Depth(wide_slice(Config.datapath_bits))) u_answer (
     .clk_i, .rst_ni,
-    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o), .s_data_i(answer_without_inline(answer_i)),
+    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o), .s_data_i(bare_answer(answer_i, Config.atomics != 0)),
     .m_valid_o(answer_valid), .m_ready_i(answer_pop), .m_data_o(answer)
   );
-  vireo_slice #(.Width(MemoryPlaceBits)) u_memory_place (
+  vireo_slice #(.Width(MemoryPlaceBits), .Depth(wide_slice(Config.datapath_bits))) u_memory_place (
     .clk_i, .rst_ni,
     .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
     .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)
@@ -242,7 +244,7 @@ module vireo_read_responder
                          is_swap: answer.packet.opcode == BthOpcodeRcCompareSwap,
                          is_write: Config.atomic_write != 0 && answer.packet.opcode == BthOpcodeRcAtomicWrite,
                          is_flush: Config.flush != 0 && answer.packet.opcode == BthOpcodeRcFlush,
-                         data: answer.packet.extension[AethBits +: 128]};
+                         data: answer.packet.extension[AethBits +: AnswerOperandsBits]};
   assign feth = unpack_feth(operands.data[8*StoreOffset +: 8*FethBytes]);
   assign atomic_eth = unpack_atomic_eth({operands.data, 96'd0});
   assign atomic_ack = '{original_data: result.value};
@@ -258,6 +260,7 @@ module vireo_read_responder
     .read_i(row_read), .read_address_i(qpn_d), .read_data_o(qp_state)
   );
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamReadResponderQp), .Gates(1'b0)
   ) u_attributes (
     .clk_i, .rst_ni,

@@ -18,7 +18,8 @@
 // Places are executed one after the other, one beat per step; the write port determines the rate.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
-  import vireo_rdma_pkg::answer_without_inline;
+  import vireo_common_pkg::wide_slice;
+  import vireo_rdma_pkg::bare_answer;
   import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter config_t Config,
@@ -142,11 +143,12 @@ module vireo_rx_scatter
   rx_place_t place_in;
   always_comb begin
     place_in = place_i;
-    place_in.answer = answer_without_inline(place_i.answer);
+    place_in.answer = bare_answer(place_i.answer, Config.atomics != 0);
   end
 
   vireo_slice #(
-    .Width($bits(rx_place_t))
+    .Width($bits(rx_place_t)),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_place (
     .clk_i,
     .rst_ni,

@@ -40,7 +40,7 @@ module vireo_tx_builder
 
   input  logic                  answer_valid_i,
   output logic                  answer_ready_o,
-  input  tx_packet_t            answer_i,  // without payload
+  input  tx_packet_t            answer_i,  // an acknowledge
 
   // Payload of the accepted packets that do not carry it, in their order: as vireo_tx_framer takes it.
   input  logic                  payload_valid_i,
@@ -191,11 +191,11 @@ module vireo_tx_builder
     .marked_o(stale[InAnswer])
   );
 
-  // Answers are responses without payload, which nothing acknowledges.
-  tx_packet_t bare_answer;
+  // Answers are acknowledges.
+  tx_packet_t acknowledge;
   always_comb begin
-    bare_answer = without_inline(answer_i);
-    bare_answer.payload_bytes = '0;
+    acknowledge = '{qpn: answer_i.qpn, opcode: answer_i.opcode, psn: answer_i.psn, stale: answer_i.stale, default: '0};
+    acknowledge.extension[8*AethBytes-1:0] = answer_i.extension[8*AethBytes-1:0];
   end
 
   // One entry each: a packet takes four cycles or more.
@@ -221,7 +221,7 @@ module vireo_tx_builder
     .rst_ni,
     .s_valid_i(answer_valid_i),
     .s_ready_o(answer_ready_o),
-    .s_data_i(bare_answer),
+    .s_data_i(acknowledge),
     .m_valid_o(in_valid[InAnswer]),
     .m_ready_i(in_ready[InAnswer]),
     .m_data_o(answer_in)
@@ -379,6 +379,7 @@ module vireo_tx_builder
   end
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(row_t)),
     .Depth(NumQps),
     .Ram(ContextRamTxBuilderQp),
@@ -398,6 +399,7 @@ module vireo_tx_builder
   );
 
   vireo_context_table #(
+    .HasParity(Config.parity != 0),
     .Width($bits(path_t)),
     .Depth(NumAhs),
     .Ram(ContextRamTxBuilderAh),
@@ -517,8 +519,8 @@ module vireo_tx_builder
   assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q, stopped_qpn_i};
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) answer_valid_i |-> answer_i == bare_answer)
-  else $error("an answer with payload");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) answer_valid_i |-> answer_i == acknowledge)
+  else $error("an answer that is no acknowledge");
   assert property (@(posedge clk_i) disable iff (!rst_ni) packet_valid_i && packet_i.has_inline |-> CarriesInline)
   else $error("inline data of several beats");
   assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty || net_ready_o |-> net_valid_i)

@@ -21,6 +21,7 @@
 // end one beat of the payload and start another, and both are written in one cycle.
 module vireo_tx_gather
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::wide_slice;
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::carries_inline;
   import vireo_rdma_pkg::job_without_inline;
@@ -30,6 +31,7 @@ module vireo_tx_gather
   // wire and host memory take turns.
   parameter int unsigned BufferBytes,
   parameter bit Reserves,  // packets are begun with room that was given for them
+  parameter bit Net,       // net frames: no responses, and of a job's packet only payload_bytes and reports count
   localparam int unsigned QpBits = $clog2(Config.num_qps),
   localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
@@ -98,7 +100,7 @@ module vireo_tx_gather
   localparam bit CarriesInline = carries_inline(DataBits);
   localparam int unsigned JobDepth = 64;  // packets between job and packet
   // One entry where a packet has several beats.
-  localparam int unsigned JobSlice = DataBits < 8 * 32'(DmaFetchBytes) ? 1 : 2;
+  localparam int unsigned JobSlice = wide_slice(DataBits);
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned Beats = BufferBytes / BeatBytes;
@@ -150,6 +152,18 @@ module vireo_tx_gather
   logic reads;                               // the oldest packet that is not read yet is
   logic reads_response;
 
+  // Without what this device's jobs do not have, so that it takes no register and no memory.
+  tx_job_t job_in, response_in;
+  always_comb begin
+    job_in = CarriesInline ? job_i : job_without_inline(job_i);
+    response_in = job_without_inline(response_i);
+    if (Net) begin
+      job_in.packet = '{payload_bytes: job_i.packet.payload_bytes, reports: job_i.packet.reports, default: '0};
+      job_in.grant = '0;
+      response_in = '0;
+    end
+  end
+
   vireo_slice #(
     .Width(TxJobBits),
     .Depth(JobSlice)
@@ -158,7 +172,7 @@ module vireo_tx_gather
     .rst_ni,
     .s_valid_i(job_valid_i),
     .s_ready_o(job_ready_o),
-    .s_data_i(CarriesInline ? job_i : job_without_inline(job_i)),
+    .s_data_i(job_in),
     .m_valid_o(in_valid[0]),
     .m_ready_i(in_ready[0]),
     .m_data_o(in[0])
@@ -170,9 +184,9 @@ module vireo_tx_gather
   ) u_response (
     .clk_i,
     .rst_ni,
-    .s_valid_i(response_valid_i),
+    .s_valid_i(!Net && response_valid_i),
     .s_ready_o(response_ready_o),
-    .s_data_i(job_without_inline(response_i)),
+    .s_data_i(response_in),
     .m_valid_o(in_valid[1]),
     .m_ready_i(in_ready[1]),
     .m_data_o(in[1])

@@ -52,6 +52,7 @@ class Idle final : public BenchStream {
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeatBytes = sizeof(Top::oldest_data_i);
+  static constexpr Cycle kPlaceInterval = kBeatBytes < spec::kDmaFetchBytes ? 2 : 1;  // at most
 
   static std::shared_ptr<RtlTop<Top>> MakeRtl() {
     return std::make_shared<RtlTop<Top>>([](const Top& top, std::vector<uint8_t>& bytes) {
@@ -246,9 +247,11 @@ struct Bench {
       field = static_cast<std::remove_reference_t<decltype(field)>>(value);
     });
     place.net_bytes = 0;
-    place.answer.packet.qpn = static_cast<uint32_t>(random() % 3);
-    place.answer.packet.has_inline = false;
-    std::ranges::fill(place.answer.packet.inline_data, uint8_t{0});
+    const spec::TxPacket& any = place.answer.packet;
+    spec::TxPacket packet{.qpn = static_cast<uint32_t>(random() % 3), .opcode = any.opcode, .psn = any.psn};
+    std::copy_n(any.extension, spec::Aeth::kBytes + spec::AtomicEth::kBytes - spec::AtomicEth::kSwapAddDataOffset,
+                packet.extension);
+    place.answer.packet = packet;
     if (random() % 2 == 0) place.ack.status = spec::IbWcStatus::kSuccess;
     place.no_frame = random() % 8 == 0;
     place.zeros = random() % 4 == 0;
@@ -583,7 +586,8 @@ TYPED_TEST(RxScatterTest, AcknowledgeComesBetweenCompletionAndAnswer) {
       EXPECT_EQ(bench.ack.count, 1u);
       ASSERT_EQ(bench.bench.Run(20), "");
       ASSERT_EQ(bench.acks.sent().size(), 2u);
-      EXPECT_EQ(bench.acks.sent()[1].cycle, first + 1 + (completes ? 1 : 0) + (answers ? 1 : 0));
+      EXPECT_EQ(bench.acks.sent()[1].cycle,
+                first + std::max<Cycle>(bench.kPlaceInterval, 1 + (completes ? 1 : 0) + (answers ? 1 : 0)));
       ASSERT_EQ(bench.answers.sent().size(), answers ? 2u : 0u);
       if (answers) {
         EXPECT_EQ(bench.answers.sent()[0].cycle, first + 1);
@@ -691,7 +695,7 @@ TYPED_TEST(RxScatterTest, OutputsOfAPlaceDoNotPassEarlierWrites) {
   EXPECT_TRUE(bench.block.IsIdle());
 }
 
-TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenInEveryCycle) {
+TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenAsFastAsTheyCome) {
   Bench<TypeParam> bench;
   auto flushed = Completes(0, 0, false);
   flushed.no_frame = true;
@@ -699,9 +703,11 @@ TYPED_TEST(RxScatterTest, PlacesThatFreeAndWriteNothingAreTakenInEveryCycle) {
     bench.place_in.tokens.push_back(flushed);
     bench.expected.push_back({flushed, {}});
   }
-  ASSERT_EQ(bench.bench.Run(20), "");
+  ASSERT_EQ(bench.bench.Run(30), "");
   ASSERT_EQ(bench.completion.count, 10u);
-  for (unsigned i = 0; i < 10; ++i) EXPECT_EQ(bench.completions.sent()[i].cycle, 3 + i);
+  for (unsigned i = 0; i < 10; ++i) {
+    EXPECT_EQ(bench.completions.sent()[i].cycle, 3 + bench.kPlaceInterval * i);
+  }
 }
 
 TYPED_TEST(RxScatterTest, AnswersWaitForEarlierWrites) {

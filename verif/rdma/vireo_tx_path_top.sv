@@ -61,7 +61,8 @@ module vireo_tx_path_top
   vireo_tx_gather #(
     .Config(Config),
     .BufferBytes(BufferBytes),
-    .Reserves(1'b0)
+    .Reserves(1'b0),
+    .Net(1'b0)
   ) u_gather (
     .clk_i,
     .rst_ni,
