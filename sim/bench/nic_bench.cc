@@ -99,7 +99,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
       ->check(CheckDeviceName);
   app.add_option("--peer", options.peer, "device of the second NIC (default: same as --device, of a board model)")
       ->check(CheckDeviceName);
-  app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
+  app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s), nic1 or nic1_rc (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   const CLI::Option* const profile_option =

@@ -11,11 +11,14 @@
 #ifdef VIREO_RTL_NIC100
 #include "Vnic100.h"
 #endif
+#ifdef VIREO_RTL_NIC1_RC
+#include "Vnic1_rc.h"
+#endif
 #include "sim/device/board/board_device.h"
 #include "sim/device/model_nic.h"
 #include "sim/device/rtl_nic.h"
 #include "sim/device/waveform_ring.h"
-#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else Verilator may be missing
+#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100) || defined(VIREO_RTL_NIC1_RC)  // else Verilator may be missing
 #include "sim/device/rtl_pins.h"
 #ifdef VIREO_WAVEFORMS
 #include "sim/device/rtl_trace.h"
@@ -44,6 +47,9 @@ std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config, [
 #ifdef VIREO_RTL_NIC1
   if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, Trace>>(true, asserts);
 #endif
+#ifdef VIREO_RTL_NIC1_RC
+  if (&config == &spec::kNic1Rc) return std::make_unique<RtlPins<Vnic1_rc, Trace>>(true, asserts);
+#endif
   return nullptr;
 }
 
@@ -55,6 +61,9 @@ bool HasRtl([[maybe_unused]] const spec::Config& config) {
 #endif
 #ifdef VIREO_RTL_NIC1
   if (&config == &spec::kNic1) return true;
+#endif
+#ifdef VIREO_RTL_NIC1_RC
+  if (&config == &spec::kNic1Rc) return true;
 #endif
   return false;
 }

@@ -58,7 +58,7 @@ void SimulationOptions::AddTo(CLI::App& command) {
           "serial port (docs/boards.md)")
       ->check(CheckDeviceName)
       ->capture_default_str();
-  command.add_option("--config", config_, "configuration of the NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
+  command.add_option("--config", config_, "configuration of the NICs: nic100 (100 Gb/s), nic1 or nic1_rc (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   command
