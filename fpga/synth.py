@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesizes the RTL with Yosys (slang front end) for the FPGAs of the two named configurations, from source to mapped
+"""Synthesizes the RTL with Yosys (slang front end) for the FPGAs of the named configurations, from source to mapped
 netlist. Prints cells per block. Fails on a latch, a net with several drivers, a memory that was not mapped or became
 flip-flops, per-queue state in flip-flops, and a module that does not elaborate.
 
-Without arguments: the whole device for both configurations. Writes docs/area.md. With module names: each module on its own.
+Without arguments: the whole device for every configuration. Writes docs/area.md. With --switches: what each feature takes. With module names: each module on its own.
 Unchanged blocks are taken from the cache. Run by `./vireo synth`, and by the test suite with module names."""
 
 import argparse
@@ -26,8 +26,10 @@ AREA = ROOT / "docs/area.md"
 
 # Named configuration -> FPGA family, mapping command, cell libraries. No pads or clock buffers, since these are blocks.
 # Without wide multiplexers: for them ABC takes LUTs of 5 to 7 inputs, which are 2 to 8 LUT4s, wherever that saves a level.
+ECP5 = ("ECP5", "synth_ecp5 -nowidelut -top {top}", "+/ecp5/cells_sim.v +/ecp5/cells_bb.v")
 TARGETS = {
-    "nic1": ("ECP5", "synth_ecp5 -nowidelut -top {top}", "+/ecp5/cells_sim.v +/ecp5/cells_bb.v"),
+    "nic1": ECP5,
+    "nic1_rc": ECP5,
     "nic100": ("UltraScale+", "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
                "+/xilinx/cells_sim.v +/xilinx/cells_xtra.v"),
 }
@@ -40,6 +42,8 @@ COLUMNS = {
     "DSP": {r"MULT18X18D$|DSP48E\d$": 1},
 }
 WHOLE = "vireo_nic"
+# A small and a large device of the same features: state that grows from one to the other, and what the test suite maps.
+COMPARED = ("nic1", "nic100")
 # A memory with more entries than this must not become flip-flops.
 FF_MEMORY_ENTRIES = 16
 LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
@@ -200,7 +204,7 @@ def per_queue(designs):
     """Registers that hold per-queue or per-QP state, as BLOCK.REGISTER -> bits, from the elaborated designs of both
     configurations."""
     small, large = ({f"{name.partition('.u_')[2]}.{q}": bits for name, text in designs[config].items()
-                     for q, bits in registers(text).items()} for config in TARGETS)
+                     for q, bits in registers(text).items()} for config in COMPARED)
     growth = parameters.CONFIGS["nic100"]["datapath_bits"] // parameters.CONFIGS["nic1"]["datapath_bits"]
     return {q: bits for q, bits in sorted(large.items())
             if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits) and q not in NOT_PER_QUEUE}
@@ -255,7 +259,7 @@ def synthesize_whole(sources, config_names, jobs):
             row = {"config": config_name, "block": WHOLE, "module": f"{len(design)} netlists", **total}
             show_row(row, spent)
             rows.append(row)
-    found = per_queue(designs) if len(designs) == len(TARGETS) else {}
+    found = per_queue(designs) if set(COMPARED) <= set(designs) else {}
     errors += [f"{q} has {bits} flip-flops for nic100: per-queue or per-QP state must be in RAM" for q, bits in found.items()]
     return rows, found, errors
 
@@ -322,7 +326,7 @@ def area_page(rows, found):
             name = f"**{WHOLE}**" if row["block"] == WHOLE else row["block"]
             lines.append(f"| {name} | " + " | ".join(f"{row[column]:,}" for column in COLUMNS) + " |")
         write(f"## {config_name} ({family})", lines)
-    if {row["config"] for row in rows} == set(TARGETS):  # it takes both to tell which state is per queue
+    if set(COMPARED) <= {row["config"] for row in rows}:  # it takes both to tell which state is per queue
         write("## Per-queue or per-QP state in flip-flops",
               ["| register of nic100 | bits |", "|---|---:|", *([f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"])])
     AREA.write_text(before + begin + "".join(sections.values()).rstrip("\n") + "\n" + end + after, encoding="utf-8")
@@ -334,7 +338,7 @@ def refusals():
     for path in sorted((ROOT / "fpga/bad").glob("*.sv")):
         expected = re.search(r"^// Refused: (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)[1]
         design, _, error = elaborate([path], path.stem, {}, False)
-        for config_name in TARGETS:
+        for config_name in COMPARED:
             reason = error or map_module(config_name, path.stem, design[path.stem])[3] or "no error"
             print(f"{path.stem:<16} {config_name:<8} {reason.splitlines()[0]}", flush=True)
             if expected not in reason:
@@ -354,9 +358,11 @@ def report(verb, errors):
 def main():
     parser = argparse.ArgumentParser(prog="./vireo synth", description=__doc__)
     parser.add_argument("modules", nargs="*", help="only these modules, each on its own")
-    parser.add_argument("--config", choices=TARGETS, help="only this configuration; the tables of the other one stay")
+    parser.add_argument("--config", choices=TARGETS, help="only this configuration; the tables of the others stay")
     parser.add_argument("--jobs", type=int, default=2, help="Yosys runs in parallel (default: %(default)s; each needs up to 4 GB)")
     parser.add_argument("--json", type=pathlib.Path, help="also write the results to this file")
+    parser.add_argument("--switches", action="store_true",
+                        help="only measure nic1 without each feature that a configuration can be without: fpga/switches.py")
     parser.add_argument("--refusals", action="store_true", help="only check that the modules in fpga/bad are rejected")
     parser.add_argument("--netlist", type=pathlib.Path, metavar="FILE",
                         help="only write the ECP5 netlist of one module, as module MODULE_netlist that any simulator takes")
@@ -369,7 +375,7 @@ def main():
     unknown = set(options.modules) - set(modules(sources))
     if unknown:
         sys.exit(f"no such module in rtl/sources.f: {', '.join(sorted(unknown))}; known: {', '.join(modules(sources))}")
-    config_names = [options.config] if options.config else list(TARGETS)
+    config_names = [options.config] if options.config else COMPARED if options.modules else list(TARGETS)
     rows, errors, found = [], [], {}
     if options.refusals:
         errors = refusals()

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the RTLIL parsing in fpga/synth.py, without Yosys."""
+"""Tests of fpga/synth.py and fpga/switches.py, without Yosys."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 from unittest import mock
 
+import switches
 import synth
 import yosys
 
@@ -72,6 +74,29 @@ class Reads(unittest.TestCase):
         for wrong in (["nic2"], ["num_qps=4"], ["nic1", "num_pqs=4"]):
             with self.assertRaises(ValueError):
                 parameters.parameters(wrong)
+
+    def test_a_switch_takes_what_needs_it(self):
+        found = switches.switches()
+        self.assertEqual(found["atomics"], ["atomics", "atomic_write", "flush"])
+        self.assertEqual(found["invalidation"], ["invalidation", "memory_windows"])
+        self.assertIn("max_srqs", found)
+        self.assertNotIn("max_inline_bytes", found)
+        for off in found.values():  # a legal configuration
+            config = {**parameters.CONFIGS["nic1"], **dict.fromkeys(off, 0)}
+            for rule in parameters.SPEC["rule"]:
+                if match := re.fullmatch(r"(\w+) <= (\w+)", rule["require"]):
+                    self.assertLessEqual(config[match[1]], config[match[2]], (off, rule["name"]))
+
+    def test_the_table_of_switches_has_differences(self):
+        whole, less = ({name: n for name in synth.COLUMNS} for n in (5000, 3800))
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "area.md"
+            page.write_text(f"Text\n{switches.BEGIN}old\n{switches.END}More\n", encoding="utf-8")
+            with mock.patch.object(synth, "AREA", page):
+                self.assertIsNone(switches.page(whole, [(["a", "b"], less)]))
+            text = page.read_text(encoding="utf-8")
+            self.assertIn("| `a`, `b` | -1,200 |", text)
+            self.assertTrue(text.startswith("Text\n") and text.endswith("More\n") and "old" not in text, text)
 
     def test_the_table_of_one_configuration_is_written_alone(self):
         def row(config, lut):
