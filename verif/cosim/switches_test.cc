@@ -94,8 +94,9 @@ TEST_P(Switches, ObjectsAndWorkOfMissingFeaturesAreRefused) {
   EXPECT_FALSE(near().pd->CreateSrq({}).ok());
   EXPECT_FALSE(near().pd->Register(0x1000, 4096, spec::IbAccessFlags::kRemoteAtomic, 0, {}).ok());
   const Elements list = {near().region->Sge(0, 8)};
-  PostSend(Remote(IbWrOpcode::kAtomicFetchAndAdd, 1, list, 64));
-  ExpectNext(0, 1, IbWcStatus::kLocQpOpErr);
+  const auto posted = near().qp->PostSend(Remote(IbWrOpcode::kAtomicFetchAndAdd, 1, list, 64));
+  ASSERT_FALSE(posted.ok());
+  EXPECT_EQ(posted.error().code, host::ErrorCode::kUnsupported);
 }
 
 // Without parity nothing is detected, and nothing is flipped.
