@@ -638,8 +638,10 @@ void RingRules::TakePushed(uint16_t index) {
     spec::VirtqDesc{.addr = address, .len = length, .flags = 0, .next = 0}.Encode(descriptor.data());
     SetDescriptor(index, end.head, descriptor.data());
   }
+  const size_t number = queue.is_packed ? end.position & (kWrap - 1U) : end.head;
   const auto pushed = *std::exchange(queue.pushed, std::nullopt);
   ExpectWorks(index);
+  if (queue.descriptors[number].kept == Descriptor::Kept::kNew) MoveToMemory(index, queue.descriptors[number]);
   const Work* const work = works_.Find(pushed.address);
   if (work == nullptr || work->queue != index) return;
   ExtendTail(*work->tail, pushed.address, pushed.address, pushed.bytes);
