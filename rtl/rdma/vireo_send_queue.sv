@@ -483,6 +483,9 @@ module vireo_send_queue
     assign push_address = '0;
     assign pushed_match = 1'b0;
     assign pushed_bytes = '0;
+
+    logic unused_push;
+    assign unused_push = ^{push_pop, push_head, fetches_pending};
   end
 
   logic unused_wake_load;
