@@ -157,10 +157,12 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     std::string error;
     // Several at full speed in both directions overflow a receive buffer at times. A loss at the end of a run costs one
     // timeout, so that is little more than the wire time of a full queue: 262 us, 4 ms.
-    const ConnectedPairOptions wide = {.memory_bytes = 2 * kDepth * bytes,
-                                       .interrupts = false,
-                                       .qp = {.max_send_wr = kDepth},
-                                       .connection = {.timeout = static_cast<uint8_t>(is_fast() ? 6 : 10)}};
+    ConnectedPairOptions wide;
+    wide.memory_bytes = 2 * kDepth * bytes;
+    wide.interrupts = false;
+    wide.qp.max_send_wr = kDepth;
+    wide.qp.push = true;
+    wide.connection.timeout = is_fast() ? 6 : 10;
     auto pair = MakeConnectedPair(system.host(0), system.host(1), wide, &error);
     ASSERT_NE(pair, nullptr) << error;
     SteadyWrites tenant(system, *pair, options, random);
