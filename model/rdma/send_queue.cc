@@ -508,7 +508,8 @@ void SendQueue::Keep(Cycle now, const spec::WorkRequest& work) {
 
 // The flag is read in the cycle before, and a state is written first.
 bool SendQueue::CanReport(Cycle now) {
-  if (infos_.CanPop(now - 1) && !(silenced_ && silenced_->cycle + 1 == now)) {
+  const bool writes = now > 0 && ((silenced_ && silenced_->cycle == now - 1) || silenced_before_ == now - 1);
+  if (infos_.CanPop(now - 1) && !writes) {
     if (silenced_ && silenced_->cycle < now) WriteSilenced();
     return true;
   }
@@ -517,7 +518,9 @@ bool SendQueue::CanReport(Cycle now) {
 }
 
 void SendQueue::WriteSilenced() {
-  if (silenced_) silent_.Write(silenced_->cycle + 1, silenced_->qpn, silenced_->silent ? 1 : 0);
+  if (!silenced_) return;
+  silent_.Write(silenced_->cycle + 1, silenced_->qpn, silenced_->silent ? 1 : 0);
+  silenced_before_ = silenced_->cycle;
   silenced_.reset();
 }
 

@@ -206,6 +206,7 @@ class SendQueue final : public Block {
     bool silent;
   };
   std::optional<Silenced> silenced_;  // not written yet
+  Cycle silenced_before_ = kUnknown;  // cycle of the one before it
 
   Level<bool> extensible_;
   Level<bool> hold_;
