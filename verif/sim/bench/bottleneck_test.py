@@ -20,7 +20,10 @@ OTHERS = ("sender.completer", "peer.cq_writer", "sender.cq_writer", "pcie")
 EVERY = {"send_64b_16qp": 16}
 # Without --quick, which measures too few messages of these: of the first one 2,000, and 1,024 are outstanding, so that its beginning counts
 # for more than the rest; of the last one 40, so that a single loss is worth 3 %.
-LONG = ("write_64b_16qp", "atomic_write_8b_16qp", "loss_64k_write_1pct")
+LONG = ("write_64b_16qp", "atomic_write_8b_16qp", "loss_64k_write_1pct", "write_64k_16qp")
+# Their peer loses frames, because 16 queue pairs wait for receives of one queue, and more of them if it or the sender is faster: what that
+# is worth tells nothing of the limit.
+LOSSY = ("srq_send_4k_16qp",)
 # Not the data path: twice its width also shortens the way of each message.
 RESOURCES = ("pcie", "host_memory", "outstanding")
 
@@ -69,7 +72,7 @@ def gains(base, choice, settings=()):
 class Bottleneck(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.base = bench([]) | bench(LONG)
+        cls.base = {workload: row for workload, row in (bench([]) | bench(LONG)).items() if workload not in LOSSY}
         cls.named = gains(cls.base, lambda workload: cls.base[workload][1])
         cls.other = gains(cls.base, lambda workload: (next(name for name in OTHERS if not cls.is_named(workload, name)),))
         cls.resources = {name: gains(cls.base, lambda _, name=name: (name,)) for name in RESOURCES}
@@ -130,7 +133,7 @@ class Bottleneck(unittest.TestCase):
         self.assertRegex(self.base["write_4k_1qp"][2], r"of which [1-9]\d\d+ ns are queueing for PCIe to the sender, used for [89]\d %")
 
     def test_every_workload_is_judged(self):
-        self.assertEqual(len(self.base), 45)
+        self.assertEqual(len(self.base) + len(LOSSY), 45)
         self.assertEqual(set(self.named), set(self.base))
 
     def test_kinds_of_bottleneck(self):
