@@ -119,8 +119,9 @@ const std::vector<Interval>& Intervals() {
 
 const std::vector<PathPart>& PathParts() {
   static const std::vector<PathPart> parts = {
-      {"fetch", Stage::kDoorbell, Stage::kWorkRequestRead, "doorbell to the read of the work request"},
-      {"work_request", Stage::kWorkRequestRead, Stage::kWorkRequest, "read of the work request"},
+      {"fetch", Stage::kDoorbell, Stage::kWorkRequestRead,
+       "doorbell to the read of the work request; 0 if it was pushed"},
+      {"work_request", Stage::kWorkRequestRead, Stage::kWorkRequest, "read of the work request; 0 if it was pushed"},
       {"prepare", Stage::kWorkRequest, Stage::kTransmit, "checks, arbitration, and the first packet's payload"},
       {"wire", Stage::kTransmit, Stage::kArrival, "first packet to the peer"},
       {"peer", Stage::kArrival, Stage::kAnswer, "the other packets, and processing at the peer until its response"},
@@ -141,9 +142,14 @@ std::optional<Picoseconds> Report::TimeOf(const Message& message, Stage stage) c
 }
 
 void Report::AddPath(Operation& operation, const Message& message, Stage end) const {
+  // A work request that was pushed came with the doorbell, and was not read.
+  const auto time_of = [&](Stage stage) {
+    const bool is_pushed = stage == Stage::kWorkRequestRead && !message.at(stage).is_set();
+    return TimeOf(message, is_pushed ? Stage::kWorkRequest : stage);
+  };
   std::vector<Picoseconds> parts;
   for (const PathPart& part : PathParts()) {
-    const auto from = TimeOf(message, part.from), to = TimeOf(message, part.to.value_or(end));
+    const auto from = time_of(part.from), to = time_of(part.to.value_or(end));
     // After a retransmission stages may be in another order; such messages have no path.
     if (!from.has_value() || !to.has_value() || *to < *from) return;
     parts.push_back(*to - *from);
