@@ -75,6 +75,15 @@ class Windows : public PairTest {
     auto region = Region();
     return {std::move(region), Window(type)};
   }
+  // Another RC queue pair of side 1, with its completion queue, that binds; it sends nothing, so it needs no peer. Null
+  // if it is refused.
+  std::shared_ptr<verbs::QueuePair> OtherQueuePair() {
+    auto other = far().pd->CreateQp({.send_cq = far().cq, .recv_cq = far().cq});
+    if (!other.ok()) return nullptr;
+    verbs::QueuePair::Connection connection{.dest_qpn = 0x99};
+    connection.path = system_->host(1).PathTo(system_->host(0), RdmaHost::kIpv4Gid);
+    return (*other)->Connect(connection).ok() ? *other : nullptr;
+  }
   // With its key's low bits, to bytes of a region.
   static verbs::SendRequest Bind(uint64_t wr_id, const verbs::MemoryWindow& window, uint8_t key,
                                  const verbs::MemoryRegion& region, uint64_t offset, uint64_t bytes,
@@ -350,13 +359,9 @@ TEST_P(Windows, OtherQueuePairs) {
     SCOPED_TRACE(spec::ToString(type));
     const auto [region, window] = ConnectWithWindow(type);
     ASSERT_TRUE(region != nullptr && window != nullptr);
-    // It sends nothing, so it needs no peer.
-    auto other = far().pd->CreateQp({.send_cq = far().cq, .recv_cq = far().cq});
-    ASSERT_TRUE(other.ok());
-    verbs::QueuePair::Connection connection{.dest_qpn = 0x99};
-    connection.path = system_->host(1).PathTo(system_->host(0), RdmaHost::kIpv4Gid);
-    ASSERT_TRUE((*other)->Connect(connection).ok());
-    ASSERT_TRUE((*other)->PostSend(Bind(1, *window, 6, *region, 0, kPage)).ok());
+    const auto other = OtherQueuePair();
+    ASSERT_NE(other, nullptr);
+    ASSERT_TRUE(other->PostSend(Bind(1, *window, 6, *region, 0, kPage)).ok());
     ExpectBound(1);
     ExpectWrite(2, KeyOf(*window, 6), kAddress, 0,
                 type == RdmaMwType::kType1 ? IbWcStatus::kSuccess : IbWcStatus::kRemAccessErr);
@@ -379,13 +384,9 @@ TEST_P(Windows, UnreliableConnectionWritesToWindowsOfTypeOne) {
     const auto region = Region();
     const auto window = Window(type);
     ASSERT_TRUE(region != nullptr && window != nullptr);
-    // A queue pair that may bind. It sends nothing, so it needs no peer.
-    auto binder = far().pd->CreateQp({.send_cq = far().cq, .recv_cq = far().cq});
-    ASSERT_TRUE(binder.ok());
-    verbs::QueuePair::Connection connection{.dest_qpn = 0x99};
-    connection.path = system_->host(1).PathTo(system_->host(0), RdmaHost::kIpv4Gid);
-    ASSERT_TRUE((*binder)->Connect(connection).ok());
-    ASSERT_TRUE((*binder)->PostSend(Bind(1, *window, 6, *region, 100, kPage)).ok());
+    const auto binder = OtherQueuePair();
+    ASSERT_NE(binder, nullptr);
+    ASSERT_TRUE(binder->PostSend(Bind(1, *window, 6, *region, 100, kPage)).ok());
     ExpectBound(1);
     auto memory = Memory();
     const Elements from = {near().region->Sge(0, kBytes)};
