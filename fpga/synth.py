@@ -4,8 +4,8 @@
 netlist. Prints cells per block. Fails on a latch, a net with several drivers, a memory that was not mapped or became
 flip-flops, per-queue state in flip-flops, and a module that does not elaborate.
 
-Without arguments: the whole device for every configuration. Writes docs/area.md. With --switches: what each feature takes. With module names: each module on its own.
-Unchanged blocks are taken from the cache. Run by `./vireo synth`, and by the test suite with module names."""
+Without arguments: the whole device for every configuration. Writes docs/area.md. With --switches: what each feature
+takes. With module names: each module on its own. Unchanged blocks are taken from the cache. Run by `./vireo synth`, and by the test suite with module names."""
 
 import argparse
 import concurrent.futures

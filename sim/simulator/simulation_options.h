@@ -17,9 +17,7 @@ namespace vireo::sim {
 class SimulationOptions {
  public:
   // --nics, --device, --config, --profile, --firmware, --preset, --fabric, --topology, --export, --pvrdma, --pmem,
-  // --wire,
-  // --wire-faults,
-  // --mtu,
+  // --wire, --wire-faults, --mtu,
   // --virtual-time, --seed, --monitor, --no-monitor, --capture, --report, --timeline and --messages, each with its
   // help. This object must outlive `command`.
   void AddTo(CLI::App& command);
