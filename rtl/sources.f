@@ -4,6 +4,7 @@ spec/gen/vireo_spec_pkg.sv
 rtl/common/vireo_common_pkg.sv
 rtl/common/vireo_ram_1r1w.sv
 rtl/common/vireo_table.sv
+rtl/common/vireo_wait_budget.sv
 rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
 rtl/common/vireo_fifo.sv

@@ -308,9 +308,15 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     slot.retries = slot.requested;
     if (!slot.retries) retry_ = spec::ReceiveRetry{.qpn = qpn};
   } else if (slot.dry) {
-    wait_ = Wait::kNone;
-    receive_ = spec::Receive{.status = BufferStatus::kEmpty};
+    // What its doorbell announced is, or can be, under way.
     if (!slot.requested && CanRequest() && slot.again) RequestBatch(now, qpn, slot);
+    if (slot.requested && dry_waits_.MayWait(now)) {
+      wait_ = Wait::kBatch;
+      dry_waits_.Begin(now);
+    } else {
+      wait_ = Wait::kNone;
+      receive_ = spec::Receive{.status = BufferStatus::kEmpty};
+    }
   } else if (slot.requested) {
     wait_ = Wait::kBatch;
   } else if (requested_since_) {
@@ -359,6 +365,7 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
   if (wait_ == Wait::kBatch && wait_qpn_ == qpn) {
     wait_ = Wait::kServe;
+    dry_waits_.End(now);
     if (info.broken && requested_since_) broken_ = true;
   }
 }

@@ -2,9 +2,10 @@
 // Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
 // reads lists of elements, too: each is read at once, and kept for the frames of its message. A queue of which a
 // request found fewer than it asked for is dry: nothing is fetched before its doorbell rings, and then in the
-// background. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
-// rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or completions. Of
-// a shared queue it counts the receives that are taken, and reports the limit that firmware has armed.
+// background; a request that comes meanwhile waits for it, but no more than one part in kWaitShare of the time. A
+// request with no_wait never waits for host memory: see receive_retry. The counterpart of rtl/rdma/vireo_recv_queue.sv.
+// It checks a work request's format; it does not handle keys, messages or completions. Of a shared queue it counts the
+// receives that are taken, and reports the limit that firmware has armed.
 //
 // Two machines: the reads (one cycle per read), and the rings (two cycles per event, three for a receive that is
 // delivered, one more per element that was read with the first one).
@@ -19,6 +20,7 @@
 #include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/common/wait_budget.h"
 #include "model/rdma/qp_queues.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -44,6 +46,9 @@ class RecvQueue final : public Block {
   static constexpr Cycle kFetchedToReceive = 7;  // a work request that is waited for
   static constexpr Cycle kFetchedToElement = 6;  // one more per further element and read of the list
   static constexpr Cycle kFetchedToRetry = 4;
+  // Requests for receives of dry queues may make others wait this part of the time.
+  static constexpr unsigned kWaitShare = 32;
+  static constexpr unsigned kWaitBits = 15;  // of the longest wait that counts, in cycles
 
   RecvQueue(Agenda& agenda, const spec::Config& config);
   RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
@@ -175,6 +180,7 @@ class RecvQueue final : public Block {
   };
   std::optional<Delivery> delivery_;  // decided, to be read from the ring
   Wait wait_ = Wait::kNone;
+  WaitBudget dry_waits_{kWaitShare, kWaitBits};  // Wait::kBatch, of a dry queue
   uint32_t wait_qpn_ = 0;
   bool requested_since_ = false;  // a request was made after it wanted one
   bool broken_ = false;           // that request failed

@@ -12,7 +12,8 @@
 //
 // When descriptor fetch has returned fewer than it was asked for, the queue is dry: all that is posted is in its ring,
 // until its doorbell rings. So a request that finds nothing there is answered `empty` at once, and the doorbell makes
-// the ring be filled in the background.
+// the ring be filled in the background. A request that comes meanwhile waits for it, but no more than one part in
+// WaitShare of the time.
 //
 // A request with no_wait never waits for host memory: if the ring is empty it is answered `pending`, and a receive_retry
 // says when to request again.
@@ -96,6 +97,9 @@ module vireo_recv_queue
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
   localparam bit SharedQueues = Config.max_srqs != 0;
+  // Requests for receives of dry queues may make others wait this part of the time.
+  localparam int unsigned WaitShare = 32;
+  localparam int unsigned WaitBits = 15;  // of the longest wait that counts, in cycles
   // Of a list, of a receive or of a READ.
   localparam int unsigned MostElements = MaxRecvSge > MaxSendSge ? MaxRecvSge : MaxSendSge;
   localparam int unsigned ElementBits = MostElements > 2 ? $clog2(MostElements) : 1;
@@ -311,6 +315,7 @@ module vireo_recv_queue
   logic requested_since_d, requested_since_q;  // a request was made after the responder asked for one
   logic broken_d, broken_q;  // and failed
   logic no_wait_d, no_wait_q;  // of the responder's request
+  logic dry_waits_d, dry_waits_q, may_wait;  // WaitBatch, of a dry queue
   logic retry_valid_d, retry_valid_q;
   logic [QpBits-1:0] retry_d, retry_q;
   logic request_valid_d, request_valid_q, can_request, request_batch;
@@ -468,6 +473,7 @@ module vireo_recv_queue
     requested_since_d = requested_since_q;
     broken_d = broken_q;
     no_wait_d = no_wait_q;
+    dry_waits_d = dry_waits_q;
     retry_valid_d = retry_valid_q && !receive_retry_ready_i;
     retry_d = retry_q;
     rest_set = 1'b0;
@@ -604,11 +610,17 @@ module vireo_recv_queue
                 retry_d = qpn_q;
               end
             end else if (slot.dry) begin
-              wait_d = WaitNone;
-              receive_valid_d = 1'b1;
-              receive_d = '0;
-              receive_d.status = BufferStatusEmpty;
+              // What its doorbell announced is, or can be, under way.
               request_batch = !slot.requested && can_request && slot.again;
+              if (may_wait && (slot.requested || request_batch)) begin
+                wait_d = WaitBatch;
+                dry_waits_d = 1'b1;
+              end else begin
+                wait_d = WaitNone;
+                receive_valid_d = 1'b1;
+                receive_d = '0;
+                receive_d.status = BufferStatusEmpty;
+              end
             end else if (slot.requested) begin
               wait_d = WaitBatch;
             end else if (requested_since_q) begin
@@ -662,6 +674,7 @@ module vireo_recv_queue
               end
               if (wait_q == WaitBatch && wait_qpn_q == qpn_q) begin
                 wait_d = WaitServe;
+                dry_waits_d = 1'b0;
                 if (info.broken && requested_since_q) broken_d = 1'b1;
               end
             end
@@ -759,6 +772,7 @@ module vireo_recv_queue
       retry_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       due_q <= 1'b0;
+      dry_waits_q <= 1'b0;
     end else begin
       fetch_valid_q <= fetch_valid_d;
       rest_valid_q <= rest_valid_d;
@@ -772,8 +786,19 @@ module vireo_recv_queue
       retry_valid_q <= retry_valid_d;
       failure_valid_q <= failure_valid_d;
       due_q <= due_d;
+      dry_waits_q <= dry_waits_d;
     end
   end
+
+  vireo_wait_budget #(
+    .Share(WaitShare),
+    .WaitBits(WaitBits)
+  ) u_budget (
+    .clk_i,
+    .rst_ni,
+    .waits_i(dry_waits_q),
+    .may_wait_o(may_wait)
+  );
 
   always_ff @(posedge clk_i) begin
     fetch_q <= fetch_d;
