@@ -373,6 +373,7 @@ void Nic::ConnectQueuePairs() {
     send_queue_.OnQpStateWrite(now, write);
     requester_.OnQpStateWrite(now, write);
     completer_.OnQpStateWrite(now, write);
+    tx_builder_.OnQpStateWrite(now, write);
     recv_queue_.OnQpStateWrite(now, write);
     responder_.OnQpStateWrite(now, write);
     rx_scatter_.OnQpStateWrite(now, write);
@@ -428,7 +429,10 @@ void Nic::ConnectQueuePairs() {
   requester_.record_out.Connect(completer_.record_in, requester_);
   requester_.read_record_out.Connect(responder_.read_record_in, requester_);
   completer_.replay_out.Connect(send_queue_.replay_in, completer_);
-  completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) { requester_.OnQpHold(now, hold); };
+  completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) {
+    requester_.OnQpHold(now, hold);
+    tx_builder_.OnQpHold(now, hold);
+  };
   completer_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { requester_.OnQpReads(now, reads); };
   requester_.on_work_ends = [this](Cycle now, const WorkEnds& ends) { completer_.OnWorkEnds(now, ends); };
   tx_gather_.on_packet_read = [this](Cycle at) {

@@ -44,7 +44,8 @@ TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t n
       net_(net),
       framer_(beat_bytes),
       rows_(spec::ContextRam::kTxBuilderQp, num_qps, on_parity_error),
-      ahs_(spec::ContextRam::kTxBuilderAh, num_ahs, on_parity_error) {
+      ahs_(spec::ContextRam::kTxBuilderAh, num_ahs, on_parity_error),
+      epochs_(num_qps) {
   packet_in.SetConsumer(this);
   answer_in.SetConsumer(this);
   if (net_ != nullptr) net_->SetReader(this);
@@ -86,6 +87,33 @@ uint16_t TxBuilder::SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_
   }
   const uint32_t entropy = (flow_label ^ flow_label >> kEntropyBits) % (1u << kEntropyBits);
   return static_cast<uint16_t>(spec::kUdpSourcePortBase | entropy);
+}
+
+void TxBuilder::OnQpHold(Cycle now, const spec::QpHold& hold) {
+  WriteClear(now);
+  if (clear_ && clear_->at == now) ++clear_->at;
+  hold_at_ = now;
+  epochs_.Write(now, hold.qpn % epochs_.size(), hold.epoch);
+}
+
+void TxBuilder::OnQpStateWrite(Cycle now, const spec::QpStateWrite& write) {
+  if (!write.clear) return;
+  WriteClear(now);
+  assert(!clear_);
+  clear_ = Clear{.at = now + (hold_at_ == now ? 1 : 0), .qpn = write.qpn};
+}
+
+// One of before cycle `now`.
+void TxBuilder::WriteClear(Cycle now) {
+  if (!clear_ || clear_->at >= now) return;
+  epochs_.Write(clear_->at, clear_->qpn % epochs_.size(), 0);
+  clear_.reset();
+}
+
+bool TxBuilder::IsOld(Cycle now, const spec::TxPacket& packet) {
+  WriteClear(now);
+  const uint8_t last = epochs_.Read(now, packet.qpn % epochs_.size());
+  return !packet.is_response && packet.opcode < spec::BthOpcode::kUcSendFirst && packet.epoch != last;
 }
 
 void TxBuilder::OnStopped(Cycle now, const QpStop& stop) {
@@ -170,7 +198,7 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
     row_ = rows_.Read(now, packet_->qpn % rows_.size());
     dead_ = rows_.corrupt();
   }
-  if (packet_->stale) {
+  if (packet_->stale || (&channel == &packet_in && IsOld(now, *packet_))) {
     dead_ = true;
     row_ = {};
   }

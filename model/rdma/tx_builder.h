@@ -80,6 +80,10 @@ class TxBuilder final : public Block {
   void OnMac(Cycle now, const std::array<uint8_t, 6>& mac);
   void OnTransmitReady(Cycle now, bool ready);  // m_axis_tready
 
+  // Pulses in cycle `now`, not in consecutive cycles: requests of RC from before the last hold are sent again, so no
+  // frame of them is sent.
+  void OnQpHold(Cycle now, const spec::QpHold& hold);
+  void OnQpStateWrite(Cycle now, const spec::QpStateWrite& write);
   // Pulse in cycle `now`: packets of this queue pair that are here are stale, or its requests.
   void OnStopped(Cycle now, const QpStop& stop);
 
@@ -101,6 +105,8 @@ class TxBuilder final : public Block {
   };
 
   void MarkStopped(Cycle now, const QpStop& stop);
+  void WriteClear(Cycle now);
+  bool IsOld(Cycle now, const spec::TxPacket& packet);
   void Choose(Cycle now);
   bool NetWaits(Cycle now);
   void Take(Cycle now, Channel<spec::TxPacket>& channel);
@@ -121,12 +127,19 @@ class TxBuilder final : public Block {
   Table<std::array<uint8_t, 6>> mac_{1};
   Table<uint8_t> ready_{1};
 
+  Table<uint8_t> epochs_;  // of the queue pair's last hold; 0 after a clear
+  struct Clear {
+    Cycle at;
+    uint32_t qpn;
+  };
+  std::optional<Clear> clear_;  // a hold in its cycle goes first
+  std::optional<Cycle> hold_at_;
   StopPulse stopped_;
   size_t winner_ = 2;        // granted last: 0 packet_in, 1 answer_in, 2 net_
   bool net_chosen_ = false;  // a net frame waits for the framer and the MAC
   std::optional<spec::TxPacket> packet_;
   Row row_{};  // path and peer of the packet
-  // Its row has bad parity, or it is stale: from its acceptance until its frame has left the framer.
+  // Its row has bad parity, or it is stale or old: from its acceptance until its frame has left the framer.
   bool dead_ = false;
   std::optional<TxToken> token_;
   Cycle next_ = 0;      // of the next step

@@ -34,6 +34,11 @@ module vireo_tx_builder
   input  logic                  stopped_all_i,
   input  logic [23:0]           stopped_qpn_i,
 
+  input  logic                  qp_state_write_valid_i,
+  input  qp_state_write_t       qp_state_write_i,  // not in consecutive cycles
+  input  logic                  qp_hold_valid_i,
+  input  qp_hold_t              qp_hold_i,         // likewise
+
   input  logic                  packet_valid_i,
   output logic                  packet_ready_o,
   input  tx_packet_t            packet_i,
@@ -249,7 +254,7 @@ module vireo_tx_builder
   logic net_last;                  // the beat that is taken is a net frame's last
   logic token_valid, token_ready;
   logic corrupt;                   // the packet's row has bad parity
-  logic dead_q;                    // it has, or the packet is stale
+  logic dead_q;                    // it has, or the packet is stale or old
   logic stops, takes_stale;        // the packet is stale from now on; the one that is taken
   logic parity_error_q;
   logic hides_q;                   // what leaves the framer is not sent
@@ -304,6 +309,57 @@ module vireo_tx_builder
                || (stopped_valid_i && packet_d.qpn[QpBits-1:0] == stopped_qpn
                    && (stopped_all_i || !(packet_d.is_response || pick == InputBits'(InAnswer))));
   end
+
+  // --- Retransmission: epoch of each queue pair's last hold, 0 after a clear. A request of RC from before it is sent again,
+  // so no frame of it is sent.
+  logic clears, clear_waits_q;  // a hold goes first
+  logic [QpBits-1:0] clear_qpn_q, hold_qpn;
+  logic hold_write;
+  logic [7:0] hold_epoch, last_epoch;
+  logic is_old;                 // the packet in StRow
+
+  assign clears = qp_state_write_valid_i && qp_state_write_i.clear;
+  always_comb begin
+    hold_write = qp_hold_valid_i || clear_waits_q || clears;
+    hold_qpn = '0;
+    hold_epoch = '0;
+    if (qp_hold_valid_i) begin
+      hold_qpn = qp_hold_i.qpn[QpBits-1:0];
+      hold_epoch = qp_hold_i.epoch;
+    end else if (clear_waits_q) begin
+      hold_qpn = clear_qpn_q;
+    end else if (clears) begin
+      hold_qpn = qp_state_write_i.qpn[QpBits-1:0];
+    end
+    is_old = winner_q == InputBits'(InPacket) && !packet_q.is_response && 8'(packet_q.opcode) < 8'(BthOpcodeUcSendFirst)
+          && packet_q.epoch != last_epoch;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) clear_waits_q <= 1'b0;
+    else clear_waits_q <= clears && qp_hold_valid_i;
+  end
+  always_ff @(posedge clk_i) clear_qpn_q <= qp_state_write_i.qpn[QpBits-1:0];
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) if (rst_ni) begin
+    assert (!clear_waits_q || !(clears || qp_hold_valid_i)) else $error("a clear or hold follows at once");
+  end
+`endif
+
+  vireo_table #(
+    .Width(8),
+    .Depth(NumQps)
+  ) u_epochs (
+    .clk_i,
+    .rst_ni,
+    .write_i(hold_write),
+    .write_address_i(hold_qpn),
+    .write_data_i(hold_epoch),
+    .read_i(take),
+    .read_address_i(packet_d.qpn[QpBits-1:0]),
+    .read_data_o(last_epoch)
+  );
 
   assign token_valid = state_q == StOffer && (!dead_q || frames_q == '0);
   assign parity_error_o = parity_error_q;
@@ -372,7 +428,7 @@ module vireo_tx_builder
       packet_q <= packet_d;
       packet_q.stale <= takes_stale;
     end
-    if (state_q == StRow) dead_q <= corrupt || packet_q.stale || stops;
+    if (state_q == StRow) dead_q <= corrupt || packet_q.stale || stops || is_old;
     else if (stops) dead_q <= 1'b1;  // of no consequence once the framer has the packet
     if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(dest_qpn);
     if (state_q == StToken) token_q <= token_d;
@@ -516,7 +572,7 @@ module vireo_tx_builder
 
   // Fields of the table that are not used here.
   logic unused;
-  assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q, stopped_qpn_i};
+  assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q, stopped_qpn_i, qp_state_write_i, qp_hold_i};
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) disable iff (!rst_ni) answer_valid_i |-> answer_i == acknowledge)

@@ -356,7 +356,7 @@ struct Bench {
     token.ack_req = random() % 2 != 0;
     token.psn = static_cast<uint32_t>(random() & 0xffffff);
     token.last_psn = static_cast<uint32_t>(random() & 0xffffff);
-    token.epoch = static_cast<uint8_t>(random());
+    token.epoch = epochs[token.qpn % kQps];
     const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.opcode)];
     for (size_t i = 0; i < info.extension_bytes; ++i) token.extension[i] = static_cast<uint8_t>(random());
     if (is_answer) {  // an acknowledge has no more
@@ -467,6 +467,22 @@ struct Bench {
       bench.template Pulse<spec::TableWrite>(
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle now, const spec::TableWrite& write) { block.OnTableWrite(now, write); });
+  decltype(bench.template Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i, nullptr)) holds =
+      bench.template Pulse<spec::QpHold>(p.qp_hold_valid_i, p.qp_hold_i,
+                                         [this](Cycle now, const spec::QpHold& hold) { block.OnQpHold(now, hold); });
+  decltype(bench.template Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, nullptr)) states =
+      bench.template Pulse<spec::QpStateWrite>(
+          p.qp_state_write_valid_i, p.qp_state_write_i,
+          [this](Cycle now, const spec::QpStateWrite& write) { block.OnQpStateWrite(now, write); });
+  void Hold(uint32_t qpn, uint8_t epoch) {
+    holds.tokens.push_back({.qpn = qpn, .epoch = epoch});
+    epochs[qpn] = epoch;
+  }
+  void Clear(uint32_t qpn) {
+    states.tokens.push_back({.qpn = qpn, .clear = true});
+    epochs[qpn] = 0;
+  }
+  uint8_t epochs[kQps]{};  // of the last hold
   std::map<uint32_t, TableQpContext> qps;
   std::map<uint32_t, TablePath> ahs;
   std::vector<std::pair<TxPacket, Bytes>> packets, answers;
@@ -689,6 +705,66 @@ TYPED_TEST(TxBuilderTest, StopMarksWhatWaitsForTheMac) {
       }
     }
   }
+}
+
+// Of those that wait for the MAC no request of RC from before its queue pair's last hold is sent; all else is.
+TYPED_TEST(TxBuilderTest, RequestsFromBeforeTheLastHoldAreNotSent) {
+  constexpr std::array kRequests = {BthOpcode::kRcRdmaWriteMiddle, BthOpcode::kRcSendOnly,
+                                    BthOpcode::kRcRdmaWriteFirst};
+  constexpr std::array kOthers = {BthOpcode::kUcSendOnly, BthOpcode::kUdSendOnly};
+  for (const bool clears : {false, true}) {
+    Bench<TypeParam> b(this->rtl);
+    b.Setup();
+    b.Hold(1, 7);
+    ASSERT_EQ(b.bench.Run(5), "");
+    std::vector<std::pair<TxPacket, Bytes>> sent;
+    const auto add = [&](uint32_t qpn, BthOpcode opcode, uint8_t epoch, bool is_response, bool is_sent) {
+      TxPacket token = b.RandomPacket(false);
+      while (token.opcode != opcode) token = b.RandomPacket(false);
+      token.has_ah = false;
+      token.qpn = qpn;
+      token.epoch = epoch;
+      token.is_response = is_response;
+      b.AddPacket(token);
+      if (is_sent) sent.push_back(b.packets.back());
+    };
+    const uint8_t last = clears ? 0 : 7;
+    if (clears) b.Clear(1);
+    ASSERT_EQ(b.bench.Run(5), "");
+    for (const uint8_t epoch : {uint8_t{7}, uint8_t{6}, uint8_t{0}, uint8_t{8}}) {
+      for (const BthOpcode opcode : kRequests) add(1, opcode, epoch, false, epoch == last);
+      for (const BthOpcode opcode : kOthers) add(1, opcode, epoch, false, true);
+      add(1, BthOpcode::kRcRdmaReadResponseMiddle, epoch, true, true);
+      add(2, BthOpcode::kRcSendOnly, epoch, false, epoch == 0);
+    }
+    const size_t unsent = b.packets.size() - sent.size();
+    b.Finish(unsent);
+    b.packets = sent;
+    b.CheckAll();
+    ResetAndClear(this->rtl, 256);
+  }
+}
+
+// A clear in the cycle of another queue pair's hold is not lost.
+TYPED_TEST(TxBuilderTest, HoldsAndClearsOfOneCycleBothCount) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  b.marks = true;
+  for (unsigned i = 0; i < 400; ++i) {
+    const auto qpn = static_cast<uint32_t>(b.random() % kQps);
+    if (b.random() % 2 == 0) b.Hold(qpn, static_cast<uint8_t>(b.random() % 4));
+    if (b.random() % 2 == 0) b.Clear((qpn + 1) % kQps);
+    for (unsigned packet = 0; packet < 2; ++packet) {
+      TxPacket token = b.RandomPacket(false);
+      token.qpn = (qpn + packet) % kQps;
+      if (b.random() % 4 == 0) token.epoch = static_cast<uint8_t>(b.random() % 4);
+      b.AddPacket(token);
+    }
+    ASSERT_EQ(b.bench.Run(2 + b.random() % 40), "");
+  }
+  b.Finish();
+  EXPECT_LT(b.frames.sent.size(), b.packets.size());
+  EXPECT_GT(b.frames.sent.size(), b.packets.size() / 2);
 }
 
 TYPED_TEST(TxBuilderTest, MatchesModelWhileQueuePairsStop) {
