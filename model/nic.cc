@@ -68,9 +68,9 @@ size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 size_t Times(const std::vector<Nic::Faster>& faster, const char* block) {
   return std::ranges::count(faster, block, &Nic::Faster::name) != 0 ? 2 : 1;
 }
-SendQueue::Sizes SendQueueSizes(const std::vector<Nic::Faster>& faster) {
+SendQueue::Sizes SendQueueSizes(const spec::Config& config, const std::vector<Nic::Faster>& faster) {
   const auto times = static_cast<uint32_t>(Times(faster, "send_queue"));
-  SendQueue::Sizes sizes;
+  SendQueue::Sizes sizes = SendQueue::SizesOf(config);
   sizes.requests *= times;
   sizes.buffers *= times;
   sizes.fetches *= times;
@@ -100,7 +100,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       qp_control_(agenda_, config.num_qps, QueuesOf(config), config.max_srqs != 0),
       qp_sweep_(agenda_),
       memory_check_(agenda_, config),
-      send_queue_(agenda_, config, SendQueueSizes(faster)),
+      send_queue_(agenda_, config, SendQueueSizes(config, faster)),
       requester_(agenda_, config),
       completer_(agenda_, config),
       retry_timer_(agenda_, config.num_qps),

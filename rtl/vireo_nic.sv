@@ -1205,9 +1205,9 @@ module vireo_nic
 
   vireo_send_queue #(
     .Config(Config),
-    .Requests(32'(SendQueueRequests)),
-    .Buffers(32'(SendQueueBuffers)),
-    .Fetches(32'(SendQueueFetches))
+    .Requests(Config.send_queue_requests),
+    .Buffers(Config.send_queue_buffers),
+    .Fetches(Config.send_queue_fetches)
   ) u_send_queue (
     .clk_i,
     .rst_ni,
@@ -1807,7 +1807,7 @@ module vireo_nic
   vireo_qp_sweep #(
     .Packets(128),
     .Entries(128),
-    .Fetches(32'(SendQueueFetches)),
+    .Fetches(Config.send_queue_fetches),
     .Batches(RecvQueueRequests + RecvQueueFetches),
     .Places(ScatterPlaces)
   ) u_qp_sweep (

@@ -47,8 +47,6 @@ bool IsServed(IbQpState state) {
 
 }  // namespace
 
-SendQueue::SendQueue(Agenda& agenda, const spec::Config& config) : SendQueue(agenda, config, Sizes{}) {}
-
 SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
       buffer_in(Channel<spec::Buffer>::Fifo(sizes.buffers)),

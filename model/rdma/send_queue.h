@@ -28,12 +28,16 @@ namespace vireo::model {
 
 class SendQueue final : public Block {
  public:
-  // Sizes outside the configuration.
   struct Sizes {
-    uint32_t requests = spec::kSendQueueRequests;  // outstanding, to descriptor fetch
-    uint32_t buffers = spec::kSendQueueBuffers;    // that these ask for
-    uint32_t fetches = spec::kSendQueueFetches;    // outstanding reads, at most two per work request
+    uint32_t requests;  // outstanding, to descriptor fetch
+    uint32_t buffers;   // that these ask for
+    uint32_t fetches;   // outstanding reads, at most two per work request
   };
+  static Sizes SizesOf(const spec::Config& config) {
+    return {.requests = config.send_queue_requests,
+            .buffers = config.send_queue_buffers,
+            .fetches = config.send_queue_fetches};
+  }
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kDoorbellToRequest = 6;
@@ -47,7 +51,6 @@ class SendQueue final : public Block {
   // From the first cycle without hold_i to the request for a ring that waited.
   static constexpr Cycle kReleaseToRequest = 3;
 
-  SendQueue(Agenda& agenda, const spec::Config& config);
   SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
 
   // Effective from cycle `from` on; initially 0.

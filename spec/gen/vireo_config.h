@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[41] = {
+inline constexpr ParameterInfo kParameterInfo[44] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -133,6 +133,15 @@ inline constexpr ParameterInfo kParameterInfo[41] = {
     {"send_records", &Config::send_records, 2u, 256u, true, "entries",
      "Send work requests per QP that are fetched and not complete",
      "must be 2 to 256 and a power of two"},
+    {"send_queue_requests", &Config::send_queue_requests, 4u, 128u, true, "requests",
+     "Outstanding requests of the send queue to descriptor fetch",
+     "must be 4 to 128 and a power of two"},
+    {"send_queue_buffers", &Config::send_queue_buffers, 8u, 256u, true, "buffers",
+     "Buffers that the outstanding requests of the send queue ask for",
+     "must be 8 to 256 and a power of two"},
+    {"send_queue_fetches", &Config::send_queue_fetches, 8u, 128u, true, "reads",
+     "Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request",
+     "must be 8 to 128 and a power of two"},
     {"send_requests_kept", &Config::send_requests_kept, 2u, 65536u, true, "entries",
      "Send work requests of all QPs that stay in the device after they were read: a replay does not read them again",
      "must be 2 to 65536 and a power of two"},
@@ -181,6 +190,9 @@ inline constexpr uint32_t kTxBufferBytesMax = 4194304u;
 inline constexpr uint32_t kDmaReadBufferBytesMax = 1048576u;
 inline constexpr uint32_t kDmaWritesMax = 1024u;
 inline constexpr uint32_t kSendRecordsMax = 256u;
+inline constexpr uint32_t kSendQueueRequestsMax = 128u;
+inline constexpr uint32_t kSendQueueBuffersMax = 256u;
+inline constexpr uint32_t kSendQueueFetchesMax = 128u;
 inline constexpr uint32_t kSendRequestsKeptMax = 65536u;
 inline constexpr uint32_t kSendBurstBytesMax = 8388608u;
 inline constexpr uint32_t kNumMsixVectorsMax = 2048u;

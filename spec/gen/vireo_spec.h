@@ -363,15 +363,6 @@ inline constexpr uint8_t kNetBuffersPerRequest = 32u;
 // A received net frame is written in runs that end at multiples of this, or with their descriptor. The write port serves its clients in turn, a write of each, so a longer one would delay every used element and used index by as much. (tokens.toml) Unit: bytes.
 inline constexpr uint16_t kNetWriteBytes = 512u;
 
-// Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.
-inline constexpr uint8_t kSendQueueRequests = 32u;
-
-// Buffers that the outstanding requests of the send queue ask for. (tokens.toml) Unit: buffers.
-inline constexpr uint8_t kSendQueueBuffers = 64u;
-
-// Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request. (tokens.toml) Unit: reads.
-inline constexpr uint8_t kSendQueueFetches = 32u;
-
 // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
 inline constexpr uint8_t kKeyGenerations = 16u;
 
@@ -13168,6 +13159,9 @@ struct Config {
   uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: limits the bytes of outstanding reads [bytes]
   uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
+  uint32_t send_queue_requests;  // Outstanding requests of the send queue to descriptor fetch [requests]
+  uint32_t send_queue_buffers;  // Buffers that the outstanding requests of the send queue ask for [buffers]
+  uint32_t send_queue_fetches;  // Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request [reads]
   uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
   uint32_t send_burst_bytes;  // Maximum that a message sends per round-robin turn of its queue pair: a short message of another one waits for as much of each [bytes]
   uint32_t num_msix_vectors;  // MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is [entries]
@@ -13213,6 +13207,9 @@ inline constexpr Config kNic100 = {
     .dma_read_buffer_bytes = 32768u,
     .dma_writes = 256u,
     .send_records = 64u,
+    .send_queue_requests = 64u,
+    .send_queue_buffers = 128u,
+    .send_queue_fetches = 64u,
     .send_requests_kept = 1024u,
     .send_burst_bytes = 16384u,
     .num_msix_vectors = 2048u,
@@ -13258,6 +13255,9 @@ inline constexpr Config kNic1 = {
     .dma_read_buffer_bytes = 8192u,
     .dma_writes = 16u,
     .send_records = 16u,
+    .send_queue_requests = 8u,
+    .send_queue_buffers = 16u,
+    .send_queue_fetches = 8u,
     .send_requests_kept = 16u,
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 64u,
@@ -13303,6 +13303,9 @@ inline constexpr Config kNic1Rc = {
     .dma_read_buffer_bytes = 8192u,
     .dma_writes = 8u,
     .send_records = 8u,
+    .send_queue_requests = 4u,
+    .send_queue_buffers = 8u,
+    .send_queue_fetches = 8u,
     .send_requests_kept = 8u,
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 8u,

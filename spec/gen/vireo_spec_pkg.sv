@@ -289,15 +289,6 @@ package vireo_spec_pkg;
   // A received net frame is written in runs that end at multiples of this, or with their descriptor. The write port serves its clients in turn, a write of each, so a longer one would delay every used element and used index by as much. (tokens.toml)
   localparam logic [15:0] NetWriteBytes = 16'h200;
 
-  // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)
-  localparam logic [7:0] SendQueueRequests = 8'h20;
-
-  // Buffers that the outstanding requests of the send queue ask for. (tokens.toml)
-  localparam logic [7:0] SendQueueBuffers = 8'h40;
-
-  // Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request. (tokens.toml)
-  localparam logic [7:0] SendQueueFetches = 8'h20;
-
   // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
   localparam logic [7:0] KeyGenerations = 8'h10;
 
@@ -6072,6 +6063,9 @@ package vireo_spec_pkg;
     int unsigned dma_read_buffer_bytes;
     int unsigned dma_writes;
     int unsigned send_records;
+    int unsigned send_queue_requests;
+    int unsigned send_queue_buffers;
+    int unsigned send_queue_fetches;
     int unsigned send_requests_kept;
     int unsigned send_burst_bytes;
     int unsigned num_msix_vectors;
@@ -6116,6 +6110,9 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
     send_records: 64,
+    send_queue_requests: 64,
+    send_queue_buffers: 128,
+    send_queue_fetches: 64,
     send_requests_kept: 1024,
     send_burst_bytes: 16384,
     num_msix_vectors: 2048
@@ -6160,6 +6157,9 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 8192,
     dma_writes: 16,
     send_records: 16,
+    send_queue_requests: 8,
+    send_queue_buffers: 16,
+    send_queue_fetches: 8,
     send_requests_kept: 16,
     send_burst_bytes: 4096,
     num_msix_vectors: 64
@@ -6204,6 +6204,9 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 8192,
     dma_writes: 8,
     send_records: 8,
+    send_queue_requests: 4,
+    send_queue_buffers: 8,
+    send_queue_fetches: 8,
     send_requests_kept: 8,
     send_burst_bytes: 4096,
     num_msix_vectors: 8

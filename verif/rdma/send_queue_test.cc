@@ -1358,13 +1358,6 @@ TEST(SendQueue, DeferredRingIsReadThreeCyclesAfterTheHold) {
   }
 }
 
-TEST(SendQueue, SizesMatchTheContract) {
-  constexpr SendQueue::Sizes kDefault;
-  EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
-  EXPECT_EQ(kDefault.buffers, spec::kSendQueueBuffers);
-  EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
-}
-
 // The owner of a queue index depends on the accepted features, for doorbells, for requests and for failures.
 TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   Bench bench(false);
