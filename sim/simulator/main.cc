@@ -72,8 +72,10 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
                            .socket = simulator.socket(i),
                            .is_exported = simulation.is_exported(i)});
   }
-  for (const Simulation::Guest& guest : simulation.guests) {
-    status.guests.push_back({.name = guest.name, .socket = guest.socket, .nic = simulation.name(guest.nic)});
+  for (size_t i = 0; i < simulation.guests.size(); ++i) {
+    const Simulation::Guest& guest = simulation.guests[i];
+    status.guests.push_back(
+        {.name = guest.name, .socket = simulator.guest_socket(i), .nic = simulation.name(guest.nic)});
   }
   return status;
 }

@@ -31,7 +31,7 @@ struct Simulation {
   // Guests with a PVRDMA function of their own, backed by the service of a NIC.
   struct Guest {
     std::string name{};    // unique
-    std::string socket{};  // vfio-user; absolute
+    std::string socket{};  // vfio-user; a relative path is in the simulation's directory
     size_t nic = 0;        // not exported
     pvrdma::Limits limits{};
   };

@@ -80,7 +80,7 @@ void SimulationOptions::AddTo(CLI::App& command) {
           ->capture_default_str();
   command
       .add_option("--topology", topology_,
-                  "TOML file with NICs, links and their faults (docs/topology.md), for example "
+                  "TOML file with NICs, links and their faults, and guests (docs/topology.md), for example "
                   "examples/topology.toml; --device, --config, --profile, --firmware and --preset are its "
                   "defaults")
       ->excludes(nics)
@@ -262,16 +262,7 @@ host::Status SimulationOptions::AddGuests(Simulation& simulation) const {
       }
       guest.limits.emplace_back(kind->count, number);
     }
-    if (simulation.is_exported(guest.nic)) {
-      return refuse(fmt::format("NIC {} is exported and cannot be shared; choose another nic", guest.nic));
-    }
-    for (const Simulation::Guest& other : simulation.guests) {
-      if (other.name == guest.name) return refuse("there is a guest of this name already");
-      if (other.socket == guest.socket) return refuse("another guest has this socket; choose another path");
-    }
-    if (std::ranges::find(simulation.exports, guest.socket) != simulation.exports.end()) {
-      return refuse("a NIC is exported at this socket; choose another path");
-    }
+    if (const auto error = CheckGuest(simulation, guest)) return refuse(error->text);
     simulation.guests.push_back(std::move(guest));
   }
   return {};

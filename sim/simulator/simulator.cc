@@ -228,10 +228,11 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
         }
       });
     }
-    auto listening = pvrdma::Guest::Listen(loop_, *guest_nics_[guest.nic], guest.socket,
-                                           shares[guest.nic].guests[opened[guest.nic]++]);
+    const std::string socket = std::filesystem::path(options.directory) / guest.socket;
+    auto listening =
+        pvrdma::Guest::Listen(loop_, *guest_nics_[guest.nic], socket, shares[guest.nic].guests[opened[guest.nic]++]);
     if (!listening.ok()) return "guest " + guest.name + ": " + host::ToString(listening.error());
-    guests_.push_back({guest.nic, std::move(listening).value()});
+    guests_.push_back({guest.nic, socket, std::move(listening).value()});
   }
   return "";
 }

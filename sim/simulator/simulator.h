@@ -71,8 +71,10 @@ class Simulator {
   // timer.
   uint64_t busy_ns() const;
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
-  // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC, and the most that it may have.
+  // PVRDMA guests, in the order of Simulation::guests, their sockets, and what each has of its NIC, and the most that
+  // it may have.
   size_t guests() const { return guests_.size(); }
+  const std::string& guest_socket(size_t number) const { return guests_[number].socket; }
   const pvrdma::Objects& guest_objects(size_t number) const { return guests_[number].guest->objects(); }
   const verbs::Quota& guest_quota(size_t number) const { return guests_[number].guest->quota(); }
 
@@ -109,6 +111,7 @@ class Simulator {
   std::vector<std::unique_ptr<pvrdma::Nic>> guest_nics_;
   struct Guest {
     size_t nic = 0;
+    std::string socket;
     std::unique_ptr<pvrdma::Guest> guest;
   };
   std::vector<Guest> guests_;

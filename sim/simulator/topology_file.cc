@@ -55,7 +55,7 @@ class TopologyReader {
   TopologyReader(TomlReader& reader, const HostOptions& every) : reader_(reader), every_(every) {}
 
   Simulation Read(const toml::table& file) {
-    reader_.Allow(file, "a topology", {"seed", "capture", "nic", "switch", "link"});
+    reader_.Allow(file, "a topology", {"seed", "capture", "nic", "switch", "link", "guest"});
     simulation_.seed = reader_.Integer(file, "seed", 0, std::numeric_limits<int64_t>::max());
     simulation_.system.capture_path = reader_.String(file, "capture").value_or("");
     const auto nics = reader_.Tables(file, "nic");
@@ -66,6 +66,7 @@ class TopologyReader {
     const toml::table* const network_switch = reader_.Table(file, "switch");
     if (network_switch != nullptr) ReadSwitch(*network_switch);
     for (const toml::table* link : reader_.Tables(file, "link")) ReadLink(*link, network_switch != nullptr);
+    for (const toml::table* guest : reader_.Tables(file, "guest")) ReadGuest(*guest);
     return std::move(simulation_);
   }
 
@@ -173,6 +174,24 @@ class TopologyReader {
     parameters.hairpin = reader_.Boolean(table, "hairpin").value_or(parameters.hairpin);
   }
 
+  // The NIC of this name. Nothing after an error; `others`: further names that the key may have.
+  std::optional<size_t> FindNic(const toml::table& table, std::string_view key, const std::string& name,
+                                const std::vector<std::string_view>& others = {}) {
+    const auto& hosts = simulation_.system.hosts;
+    const auto at = std::ranges::find(hosts, name, [](const HostOptions& host) { return host.nic.name; });
+    if (at != hosts.end()) return static_cast<size_t>(at - hosts.begin());
+    std::vector<std::string_view> known(hosts.size());
+    std::ranges::transform(hosts, known.begin(),
+                           [](const HostOptions& host) { return std::string_view(host.nic.name); });
+    known.insert(known.end(), others.begin(), others.end());
+    const std::string_view nearest = NearestName(name, known);
+    reader_.Fail(table, key,
+                 fmt::format("there is no NIC '{}'; {} {}", name,
+                             nearest.empty() ? "known:" : fmt::format("did you mean '{}'? Known:", nearest),
+                             fmt::format("{}", fmt::join(known, ", "))));
+    return std::nullopt;
+  }
+
   // Both ends as NIC numbers; nullopt is the switch. The result is meaningless after an error.
   std::array<std::optional<size_t>, 2> ReadEnds(const toml::table& table, bool has_switch) {
     std::array<std::optional<size_t>, 2> ends;
@@ -181,21 +200,10 @@ class TopologyReader {
       reader_.Fail(table, "ends", R"(a link needs two different 'ends', for example ["vireo0", "switch"])");
       return ends;
     }
-    std::vector<std::string_view> known;
-    for (const HostOptions& host : simulation_.system.hosts) known.emplace_back(host.nic.name);
     for (size_t i = 0; i < ends.size(); ++i) {
       if (names[i] == kSwitch) continue;
-      const auto at = std::ranges::find(known, names[i]);
-      if (at == known.end()) {
-        known.push_back(kSwitch);
-        const std::string_view nearest = NearestName(names[i], known);
-        reader_.Fail(table, "ends",
-                     fmt::format("there is no NIC '{}'; {} {}", names[i],
-                                 nearest.empty() ? "known:" : fmt::format("did you mean '{}'? Known:", nearest),
-                                 fmt::format("{}", fmt::join(known, ", "))));
-        return ends;
-      }
-      ends[i] = static_cast<size_t>(at - known.begin());
+      ends[i] = FindNic(table, "ends", names[i], {kSwitch});
+      if (!ends[i].has_value()) return ends;
       if (!linked_.insert(names[i]).second) {
         reader_.Fail(table, "ends", fmt::format("'{}' already has a link; a NIC has one port", names[i]));
       }
@@ -251,6 +259,26 @@ class TopologyReader {
     }
   }
 
+  void ReadGuest(const toml::table& table) {
+    std::vector<std::string_view> keys = {"name", "socket", "nic"};
+    for (const auto& kind : verbs::kQuotaKinds) keys.emplace_back(kind.name);
+    reader_.Allow(table, "[[guest]]", keys);
+    Simulation::Guest guest{.name = reader_.String(table, "name").value_or(""),
+                            .socket = reader_.String(table, "socket").value_or(""),
+                            .nic = simulation_.guests.size() % std::max<size_t>(simulation_.size(), 1)};
+    for (const std::string_view key : {"name", "socket"}) {
+      if (!table.contains(key)) reader_.Fail(table, "", fmt::format("a [[guest]] needs a '{}'", key));
+    }
+    if (const auto name = reader_.String(table, "nic")) guest.nic = FindNic(table, "nic", *name).value_or(0);
+    for (const auto& [name, count] : verbs::kQuotaKinds) {
+      const auto number = reader_.Integer(table, name, 0, std::numeric_limits<uint32_t>::max());
+      if (number.has_value()) guest.limits.emplace_back(count, static_cast<uint32_t>(*number));
+    }
+    if (!reader_.error().empty()) return;
+    if (const auto error = CheckGuest(simulation_, guest)) reader_.Fail(table, error->key, error->text);
+    simulation_.guests.push_back(std::move(guest));
+  }
+
   TomlReader& reader_;
   const HostOptions& every_;
   Simulation simulation_;
@@ -266,6 +294,28 @@ host::Result<Simulation> Convert(TomlReader& reader, const toml::table& file, co
 }
 
 }  // namespace
+
+std::optional<GuestError> CheckGuest(const Simulation& simulation, const Simulation::Guest& guest) {
+  if (!IsName(guest.name)) {
+    return GuestError{"name", fmt::format("'{}' is not a valid guest name: a letter, then letters, digits, '_', '-' "
+                                          "and '.', at most {} characters",
+                                          guest.name, kMostNameLetters)};
+  }
+  if (guest.socket.empty()) return GuestError{"socket", "'socket' must be the path of a socket"};
+  if (simulation.is_exported(guest.nic)) {
+    return GuestError{"nic", fmt::format("NIC {} is exported and cannot be shared; choose another nic", guest.nic)};
+  }
+  for (const Simulation::Guest& other : simulation.guests) {
+    if (other.name == guest.name) return GuestError{"name", "there is a guest of this name already"};
+    if (other.socket == guest.socket) {
+      return GuestError{"socket", "another guest has this socket; choose another path"};
+    }
+  }
+  if (std::ranges::find(simulation.exports, guest.socket) != simulation.exports.end()) {
+    return GuestError{"socket", "a NIC is exported at this socket; choose another path"};
+  }
+  return std::nullopt;
+}
 
 host::Result<std::string> PmemDirectory(const std::string& path) {
   std::error_code error;

@@ -89,6 +89,13 @@ void CheckLimits(const Simulation& simulation) {
     CheckRules(host.nic.faults_in);
     CheckRules(host.nic.faults_out);
   }
+  std::set<std::string> guests, sockets;
+  for (const Simulation::Guest& guest : simulation.guests) {
+    EXPECT_TRUE(guests.insert(guest.name).second) << guest.name;
+    EXPECT_TRUE(!guest.socket.empty() && sockets.insert(guest.socket).second) << guest.socket;
+    EXPECT_LT(guest.nic, simulation.size());
+    EXPECT_FALSE(simulation.is_exported(guest.nic));
+  }
   EXPECT_TRUE(simulation.system.fabric == Fabric::kSwitch || simulation.size() == 2);
   EXPECT_LE(simulation.system.network_switch.latency_ns, kMostNs);
   EXPECT_GE(simulation.system.network_switch.queue_bytes, 1U);
@@ -142,6 +149,14 @@ std::string Write(const Simulation& simulation) {
       text += fmt::format("ipv4 = \"{}.{}.{}.{}\"\n", (*ip)[0], (*ip)[1], (*ip)[2], (*ip)[3]);
     }
     if (simulation.is_exported(i)) text += fmt::format("export = {}\n", Quoted(simulation.exports[i]));
+  }
+  for (const Simulation::Guest& guest : simulation.guests) {
+    text += fmt::format("[[guest]]\nname = {}\nsocket = {}\nnic = {}\n", Quoted(guest.name), Quoted(guest.socket),
+                        Quoted(simulation.name(guest.nic)));
+    for (const auto& [count, number] : guest.limits) {
+      const auto* const kind = std::ranges::find(verbs::kQuotaKinds, count, [](const auto& one) { return one.count; });
+      text += fmt::format("{} = {}\n", kind->name, number);
+    }
   }
   const auto link = [&](std::string_view first, std::string_view second, const NicParameters& nic) {
     text += fmt::format("[[link]]\nends = [{}, {}]\ndelay_ns = {}\nrate_mbps = {}\n", Quoted(first), Quoted(second),
@@ -236,6 +251,8 @@ faults_forth = 'drop'
 faults_back = 'drop nth=1; drop nth=2'
 )",
       "nic = [{}, {device = 'rtl'}, {name = \"\\u0061\"}]\nlink = [{ends = ['vireo1', 'switch']}]\n",
+      "[[nic]]\n[[nic]]\nname = 'b'\n[[guest]]\nname = 'g'\nsocket = 'g.pvrdma'\nnic = 'b'\nqps = 4\n"
+      "[[guest]]\nname = 'h'\nsocket = '/h'\n",
       "[[nic]]\ndevcie = 'rtl'\n",
       "nic = [3]\n",
       "[[nic]\n",

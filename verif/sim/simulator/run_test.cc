@@ -159,6 +159,23 @@ TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
   EXPECT_NE(On("status").output.find("       it has: 1 contexts, 1 gids\n"), std::string::npos);
 }
 
+TEST_F(Run, ServesGuestsOfATopologyFile) {
+  const std::string file = Write("guests.toml",
+                                 "[[nic]]\nname = 'left'\n[[nic]]\n[[guest]]\nname = 'a'\nsocket = 'a.pvrdma'\n"
+                                 "nic = 'left'\nqps = 21\n");
+  const Ended up = Up({"--topology", file});
+  ASSERT_EQ(up.code, 0) << up.output;
+  // A relative path is in the simulation's directory.
+  const std::string socket = directory_ / "up" / "a.pvrdma";
+  EXPECT_NE(up.output.find("guest a  PVRDMA on left  " + socket + "  (vfio-user)\n"), std::string::npos) << up.output;
+  EXPECT_EQ(JsonOf(directory_ / "up" / "status.json")["guests"][0]["socket"], socket);
+  auto function = host::ConnectVfioUser(socket);
+  ASSERT_TRUE(function.ok()) << host::ToString(function.error());
+  pvrdma::Driver driver(**function);
+  driver.Start();
+  EXPECT_EQ(driver.caps().max_qp, 21u + 1);
+}
+
 TEST_F(Run, RunsExampleTopology) {
   const Ended up = Up({"--topology", VIREO_EXAMPLE_TOPOLOGY});
   ASSERT_EQ(up.code, 0) << up.output;
@@ -370,6 +387,7 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--pvrdma", "a"}, "--pvrdma a: expected GUEST=SOCKET"},
       {{"--pvrdma", "a=,nic=1"}, "expected GUEST=SOCKET"},
       {{"--pvrdma", "=/tmp/x"}, "expected GUEST=SOCKET"},
+      {{"--pvrdma", "1=/tmp/x"}, "--pvrdma 1=/tmp/x: '1' is not a valid guest name"},
       {{"--pvrdma", "a=/tmp/x,nic=2"}, "there is no NIC '2'; this simulation has NICs 0 to 1"},
       {{"--pvrdma", "a=/tmp/x", "--pvrdma", "a=/tmp/y"}, "there is a guest of this name already"},
       {{"--pvrdma", "a=/tmp/x", "--pvrdma", "b=/tmp/x"}, "another guest has this socket"},

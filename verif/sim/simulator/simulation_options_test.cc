@@ -70,5 +70,32 @@ TEST(SimulationOptions, GuestsUseNicsOfATopologyFile) {
   EXPECT_TRUE(guests[2].limits.empty());
 }
 
+// The command line's come after the file's, and are in conflict with them as with each other.
+TEST(SimulationOptions, GuestsOfATopologyFileAndOfTheCommandLine) {
+  const std::string file = testing::TempDir() + "/guest_in_file.toml";
+  std::ofstream(file) << "[[nic]]\n[[nic]]\n[[guest]]\nname = 'a'\nsocket = '/tmp/a'\nnic = 'vireo1'\nqps = 4\n";
+  const auto describe = [&file](const std::string& guest) {
+    SimulationOptions options;
+    CLI::App app;
+    options.AddTo(app);
+    app.parse(std::vector<std::string>{guest, "--pvrdma", file, "--topology"});  // backwards, as CLI11 wants them
+    return options.Describe();
+  };
+  const auto described = describe("b=/tmp/b");
+  ASSERT_TRUE(described.ok()) << described.error().text;
+  const std::vector<Simulation::Guest>& guests = described.value().guests;
+  ASSERT_EQ(guests.size(), 2u);
+  EXPECT_EQ(guests[0].name, "a");
+  EXPECT_EQ(guests[0].nic, 1u);
+  EXPECT_EQ(guests[1].name, "b");
+  EXPECT_EQ(guests[1].nic, 1u);
+  const auto same_name = describe("a=/tmp/b");
+  ASSERT_FALSE(same_name.ok());
+  EXPECT_EQ(same_name.error().text, "--pvrdma a=/tmp/b: there is a guest of this name already");
+  const auto same_socket = describe("b=/tmp/a");
+  ASSERT_FALSE(same_socket.ok());
+  EXPECT_EQ(same_socket.error().text, "--pvrdma b=/tmp/a: another guest has this socket; choose another path");
+}
+
 }  // namespace
 }  // namespace vireo::sim

@@ -11,7 +11,8 @@
 namespace vireo::sim {
 namespace {
 
-const std::string kTwo = "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\n";  // four lines
+const std::string kTwo = "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\n";       // four lines
+const std::string kGuest = kTwo + "[[guest]]\nname = 'g'\nsocket = '/g'\n";  // seven lines
 
 TEST(TopologyFile, ReadsEveryKey) {
   auto read = ParseTopology(R"(
@@ -42,6 +43,15 @@ faults_forth = "corrupt rate=0.25"
 faults_back = '''
 duplicate 2  # both
 delay 5'''
+[[guest]]
+name = "a"
+socket = "a.pvrdma"
+[[guest]]
+name = "b"
+socket = "/tmp/b.pvrdma"
+nic = "left"
+qps = 4
+gids = 0
 )",
                             "x.toml", {});
   ASSERT_TRUE(read.ok()) << read.error().text;
@@ -89,6 +99,15 @@ delay 5'''
   EXPECT_FALSE(simulation.is_exported(0));
   EXPECT_EQ(simulation.exports[1], "/tmp/right.sock");
   EXPECT_EQ(simulation.pmem, (std::vector<std::string>{"", "/tmp"}));
+  ASSERT_EQ(simulation.guests.size(), 2U);
+  EXPECT_EQ(simulation.guests[0].name, "a");
+  EXPECT_EQ(simulation.guests[0].socket, "a.pvrdma");
+  EXPECT_EQ(simulation.guests[0].nic, 0U);
+  EXPECT_TRUE(simulation.guests[0].limits.empty());
+  EXPECT_EQ(simulation.guests[1].name, "b");
+  EXPECT_EQ(simulation.guests[1].socket, "/tmp/b.pvrdma");
+  EXPECT_EQ(simulation.guests[1].nic, 0U);
+  EXPECT_EQ(simulation.guests[1].limits, (pvrdma::Limits{{&verbs::Quota::qps, 4}, {&verbs::Quota::gids, 0}}));
 }
 
 TEST(TopologyFile, MissingKeysTakeDefaults) {
@@ -121,6 +140,19 @@ TEST(TopologyFile, DirectLinkHasSlowerRateAndFaultsBySender) {
   EXPECT_EQ(hosts[0].nic.faults_out.size(), 2U);
 }
 
+TEST(TopologyFile, GuestsWithoutNicHaveThemInTurn) {
+  std::string text = kTwo;
+  for (const char* const name : {"g", "h", "i"}) {
+    text += "[[guest]]\nname = '" + std::string(name) + "'\nsocket = '" + name + "'\n";
+  }
+  const auto read = ParseTopology(text, "x.toml", {});
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  ASSERT_EQ(read.value().guests.size(), 3U);
+  EXPECT_EQ(read.value().guests[0].nic, 0U);
+  EXPECT_EQ(read.value().guests[1].nic, 1U);
+  EXPECT_EQ(read.value().guests[2].nic, 0U);
+}
+
 // docs/topology.md starts with the example; run_test.cc runs it.
 TEST(TopologyFile, ReadsExample) {
   auto read = ReadTopology(VIREO_EXAMPLE_TOPOLOGY, {});
@@ -151,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"InvalidToml", "[[nic]\n", "1:7", "while parsing"},
         Wrong{"UnknownTopLevelKey", "\n  sed = 1\n" + kTwo, "2:3", "a topology has no 'sed'; did you mean 'seed'?"},
         Wrong{"FirstOfSeveralUnknownKeys", "zebra = 1\nalpha = 2\n" + kTwo, "1:1",
-              "no 'zebra'; known: seed, capture, nic, switch, link"},
+              "no 'zebra'; known: seed, capture, nic, switch, link, guest"},
         Wrong{"UnknownNicKey", "[[nic]]\nname = 'a'\ndevcie = 'rtl'\n", "3:1",
               "[[nic]] has no 'devcie'; did you mean 'device'?"},
         Wrong{"UnknownSwitchKey", kTwo + "[switch]\nqueue = 1\n", "6:1", "[switch] has no 'queue'; known: latency_ns"},
@@ -215,7 +247,33 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"RateAboveNic", kTwo + "[[link]]\nends = ['a', 'switch']\nrate_mbps = 100_001\n", "7:13",
               "from 1 to 100000, not 100001"},
         Wrong{"InvalidFault", kTwo + "[[link]]\nends = ['a', 'switch']\nfaults_back = 'lose rate=1'\n", "7:15",
-              "fault script, line 1"}),
+              "fault script, line 1"},
+        Wrong{"GuestAsTable", kTwo + "[guest]\nname = 'g'\n", "5:1", "'guest' must be an array of tables, [[guest]]"},
+        Wrong{"UnknownGuestKey", kGuest + "qp = 1\n", "8:1", "[[guest]] has no 'qp'; did you mean 'qps'?"},
+        Wrong{"GuestWithoutName", kTwo + "[[guest]]\nsocket = '/g'\n", "5:1", "a [[guest]] needs a 'name'"},
+        Wrong{"GuestWithoutSocket", kTwo + "[[guest]]\nname = 'g'\n", "5:1", "a [[guest]] needs a 'socket'"},
+        Wrong{"GuestNameWithAnEqualsSign", kTwo + "[[guest]]\nname = 'g=h'\nsocket = '/g'\n", "6:8",
+              "'g=h' is not a valid guest name: a letter"},
+        Wrong{"GuestNameAsInteger", kTwo + "[[guest]]\nname = 1\nsocket = '/g'\n", "6:8", "must be a string"},
+        Wrong{"EmptyGuestSocket", kTwo + "[[guest]]\nname = 'g'\nsocket = ''\n", "7:10", "path of a socket"},
+        Wrong{"GuestOfUnknownNic", kGuest + "nic = 'c'\n", "8:7", "there is no NIC 'c'; did you mean 'a'? Known: a, b"},
+        Wrong{"GuestOfTheSwitch", kGuest + "nic = 'switch'\n", "8:7", "there is no NIC 'switch'; known: a, b"},
+        Wrong{"GuestOfMisspelledNic", "[[nic]]\n[[guest]]\nname = 'g'\nsocket = '/g'\nnic = 'vireo1'\n", "5:7",
+              "there is no NIC 'vireo1'; did you mean 'vireo0'? Known: vireo0"},
+        Wrong{"GuestOfExportedNic",
+              "[[nic]]\nname = 'a'\nexport = '/a'\n[[guest]]\nname = 'g'\nsocket = '/g'\nnic = 'a'\n", "7:7",
+              "NIC 0 is exported and cannot be shared"},
+        Wrong{"GuestInTurnOfExportedNic", "[[nic]]\nexport = '/a'\n[[guest]]\nname = 'g'\nsocket = '/g'\n", "3:1",
+              "NIC 0 is exported and cannot be shared"},
+        Wrong{"GuestAtAnExportsSocket", "[[nic]]\n[[nic]]\nexport = '/a'\n[[guest]]\nname = 'g'\nsocket = '/a'\n",
+              "6:10", "a NIC is exported at this socket"},
+        Wrong{"GuestsOfOneName", kGuest + "[[guest]]\nname = 'g'\nsocket = '/h'\n", "9:8",
+              "there is a guest of this name already"},
+        Wrong{"GuestsAtOneSocket", kGuest + "[[guest]]\nname = 'h'\nsocket = '/g'\n", "10:10",
+              "another guest has this socket"},
+        Wrong{"NegativeGuestShare", kGuest + "qps = -1\n", "8:7", "'qps' must be from 0 to 4294967295, not -1"},
+        Wrong{"GuestShareTooLong", kGuest + "mrs = 4294967296\n", "8:7", "'mrs' must be from 0 to 4294967295"},
+        Wrong{"GuestShareAsString", kGuest + "gids = '4'\n", "8:8", "'gids' must be an integer, not a string"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(TopologyFile, ReportsMissingFile) {
