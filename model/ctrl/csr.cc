@@ -31,10 +31,19 @@ constexpr const spec::RegisterInfo* InfoOf(uint32_t address) {
   return nullptr;
 }
 constexpr uint32_t ResetOf(uint32_t address) { return InfoOf(address)->reset; }
-// The register, or the first of its array; an invalid offset if it is not listed or not aligned.
+// By word of the register space: the register, or the first of its array; an invalid offset if it is not listed.
+constexpr auto kRegisterOf = [] {
+  std::array<uint16_t, spec::kMgmtBytes / kWordBytes> registers{};
+  for (uint32_t word = 0; word < registers.size(); ++word) {
+    const auto* info = InfoOf(word * kWordBytes);
+    registers[word] = static_cast<uint16_t>(info == nullptr ? spec::kMgmtBytes : info->offset);
+  }
+  return registers;
+}();
+// The same at an address, which need not be aligned.
 uint32_t RegisterAt(uint32_t address) {
-  const auto* info = InfoOf(address);
-  return info == nullptr || address % kWordBytes != 0 ? spec::kMgmtBytes : info->offset;
+  return address % kWordBytes != 0 || address >= spec::kMgmtBytes ? spec::kMgmtBytes
+                                                                  : kRegisterOf[address / kWordBytes];
 }
 
 constexpr uint32_t kCauseReset = spec::MgmtInterruptCause{.device_reset = true}.ToWord();
@@ -86,8 +95,12 @@ Csr::Csr(Agenda& agenda, const spec::Config& config, bool is_used)
 // --- Inputs ----------------------------------------------------------------------------------------------------------
 
 void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
-  accesses_.push_back({now, write, address, data, idle(), quiet(), dma_outstanding(now)});
-  WakeAt(now + 1);
+  // Who reads the status is told of every block; asking them takes longer than all else that an access does.
+  const bool is_status = !write && address == spec::kMgmtStatusRegister;
+  accesses_.push_back({now, write, address, data, is_status && idle(), is_status && quiet(),
+                       is_status ? dma_outstanding(now) : uint16_t{0}});
+  const bool acts_next = write || RegisterAt(address) == spec::kMgmtMailboxDataRegister;
+  WakeAt(now + (acts_next ? 1 : kAnswerLatency));
 }
 
 void Csr::RecordPulse(Cycle now, PulseKind kind) {
@@ -244,7 +257,11 @@ void Csr::Run(Cycle now) {
     on_settings(now + 1, settings);
   }
   while (!accesses_.empty() && accesses_.front().cycle + kReadLatency <= now) accesses_.pop_front();
-  if (changed_ || !accesses_.empty()) WakeAt(now + 1);
+  if (changed_) WakeAt(now + 1);
+  for (const Access& access : accesses_) {
+    if (access.write) continue;
+    WakeAt(access.cycle + (access.cycle + kAnswerLatency > now ? kAnswerLatency : kReadLatency));
+  }
 }
 
 // True: a queue reset is to be reported to firmware, once for each. Queue resets from before a device reset are
