@@ -3,7 +3,8 @@
 // and doorbells, on the model of the NIC. No access outside its memory, no hang; a pair of other guests, one of them on
 // the same NIC, exchanges messages afterwards; a reset leaves no object behind.
 //
-// Input: a byte that selects how far the guest starts by the rules, then steps: a byte Step and its operands.
+// Input: a byte that selects how far the guest starts by the rules, then steps: a byte Step and its operands. Of the
+// objects the guest makes those that a step may use: what the NIC's firmware executes takes most of an input's time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,6 @@ namespace {
 
 using pvrdma::Command;
 using pvrdma::Driver;
-using pvrdma::kPageBytes;
 using pvrdma::LocalGuest;
 using pvrdma::Side;
 
@@ -43,6 +43,56 @@ enum class Step : uint8_t {
 constexpr size_t kMostSteps = 40;
 constexpr uint32_t kEntries = 8;  // of the guest's work queues
 
+// A step and its operands, which do not depend on what the guest has.
+struct Action {
+  Step step = Step::kTime;
+  InputReader operands{{}};
+};
+
+size_t OperandBytes(Step step, InputReader operands) {
+  constexpr size_t kChangeBytes = 5, kElementBytes = 5;
+  switch (step) {
+    case Step::kRegister:
+    case Step::kIndex: return 5;
+    case Step::kDoorbell: return 4;
+    case Step::kWord: return 11;
+    case Step::kCommand: operands.Byte(); return 2 + operands.Byte() % 4U * kChangeBytes;
+    case Step::kSend: operands.U16(); return 3 + operands.Byte() % 3U * kElementBytes;
+    case Step::kReceive: return 1 + operands.Byte() % 3U * kElementBytes;
+    case Step::kTakeAway:
+    case Step::kTime:
+    case Step::kCount: break;
+  }
+  return 1;
+}
+
+// What the guest makes besides a queue pair, because a step may use it.
+struct Needs {
+  bool region = false, srq = false;
+
+  void Add(Step step, InputReader operands) {
+    const uint8_t first = operands.Byte(), second = operands.Byte();
+    switch (step) {
+      case Step::kDoorbell: srq |= second % 4U * 4 == pvrdma::kSrqDoorbell; break;
+      case Step::kWord: region |= first % 8 % 3 == 2; break;
+      case Step::kIndex: srq |= first >= 0xf0; break;
+      case Step::kCommand: {
+        const auto command = static_cast<Command>(first % 24);
+        region |= command == Command::kCreateMr || command == Command::kDestroyMr;
+        srq |= command == Command::kModifySrq || command == Command::kQuerySrq || command == Command::kDestroySrq ||
+               (command == Command::kCreateQp && (first / 24 % 2 != 0 || second % 4 != 0));
+        break;
+      }
+      case Step::kReceive: srq |= first % 3 == 2; [[fallthrough]];
+      case Step::kSend:
+      case Step::kTakeAway: region = true; break;
+      case Step::kRegister:
+      case Step::kTime:
+      case Step::kCount: break;
+    }
+  }
+};
+
 // The NICs and the guests that keep the rules stay from one input to the next.
 struct Scene {
   Scene() {
@@ -59,40 +109,61 @@ struct Scene {
     static Scene& scene = *new Scene;  // the simulation must not end after GoogleTest
     return scene;
   }
-  pvrdma::World world{{.config = &spec::kNic1, .guests = {0, 0, 1}, .is_monitored = false}};
+  pvrdma::World world{{.config = &spec::kNic1, .guests = {0, 0, 1}, .is_monitored = false, .is_traced = false}};
   std::unique_ptr<Side> first, second;
+};
+
+// The hostile guest's objects.
+struct Own {
+  Own(Driver& driver, const pvrdma::DriverQpOptions& options, const Needs& needs)
+      : pd(driver.CreatePd()), cq(driver, 64), qp(driver, pd, cq, cq, options) {
+    if (needs.region) region = driver.CreateRegion(pd, pvrdma::kPages);
+    if (needs.srq) srq.emplace(driver, pd, kEntries, 2);
+  }
+  uint32_t pd;
+  pvrdma::DriverCq cq;
+  pvrdma::DriverQp qp;
+  Driver::Region region{};  // empty, unless it is needed
+  std::optional<pvrdma::DriverSrq> srq;
 };
 
 class Run {
  public:
-  explicit Run(InputReader input) : input_(input) {}
+  explicit Run(InputReader input) : how_(input.Byte()) {
+    while (actions_.size() < kMostSteps && !input.is_empty()) {
+      const auto step = static_cast<Step>(input.Byte() % static_cast<unsigned>(Step::kCount));
+      const InputReader operands(input.Take(OperandBytes(step, input)));
+      actions_.push_back({step, operands});
+      needs_.Add(step, operands);
+    }
+  }
 
   void Go() {
     guest_.pci().Reset();
     driver_.emplace(guest_);
-    const uint8_t how = input_.Byte();
-    if ((how & 3) == 3) {
+    if ((how_ & 3) == 3) {
       driver_->Prepare();
     } else {
       driver_->Start();
       driver_->Bind(0, pvrdma::World::GidOf(0));
       constexpr std::array<uint8_t, 4> kTypes = {2, 3, 4, 2};
-      side_ = std::make_unique<Side>(
-          *driver_, pvrdma::DriverQpOptions{
-                        .type = kTypes[how >> 2 & 3], .send_wr = 8, .recv_wr = 8, .send_sge = 2, .recv_sge = 2});
-      srq_.emplace(*driver_, side_->pd, 8, 2);
-      if ((how & 3) != 2) {
-        side_->qp.Connect({.dest_qpn = side_->qp.qpn(), .dgid = pvrdma::World::GidOf(0)});  // to itself
+      own_.emplace(
+          *driver_,
+          pvrdma::DriverQpOptions{
+              .type = kTypes[how_ >> 2 & 3], .send_wr = kEntries, .recv_wr = kEntries, .send_sge = 2, .recv_sge = 2},
+          needs_);
+      if ((how_ & 3) != 2) {
+        own_->qp.Connect({.dest_qpn = own_->qp.qpn(), .dgid = pvrdma::World::GidOf(0)});  // to itself
       }
     }
-    for (size_t i = 0; i < kMostSteps && !input_.is_empty(); ++i) {
-      Do(static_cast<Step>(input_.Byte() % static_cast<unsigned>(Step::kCount)));
+    for (const Action& action : actions_) {
+      input_ = action.operands;
+      Do(action.step);
     }
     Pass(20'000);
     guest_.pci().Reset();
     EXPECT_TRUE(guest_.device().objects().pds.empty() && guest_.device().objects().gids.empty());
-    side_.reset();
-    srq_.reset();
+    own_.reset();
     driver_.reset();
     pvrdma::PingPong(*scene_.first, *scene_.second, 1, 600, false);
     EXPECT_TRUE(scene_.first->driver.TakeEvents().empty());
@@ -104,8 +175,8 @@ class Run {
 
   // Something that the guest has; empty after it was taken away.
   std::span<uint8_t> Memory(uint8_t which) {
-    if (side_ != nullptr) {
-      pvrdma::GuestBuffer* const buffers[] = {&side_->cq.buffer(), &side_->qp.buffer(), &side_->region.buffer};
+    if (own_.has_value()) {
+      pvrdma::GuestBuffer* const buffers[] = {&own_->cq.buffer(), &own_->qp.buffer(), &own_->region.buffer};
       if (which % 8 < 3) return Of(buffers[which % 8]->memory);
       if (which % 8 < 6) return Of(buffers[which % 8 - 3]->directory);
     }
@@ -127,10 +198,10 @@ class Run {
         const uint32_t page = input_.Byte() % 3U, offset = input_.Byte() % 4U * 4;
         const uint32_t bits = uint32_t{input_.Byte()} << 24;
         uint32_t number = input_.Byte();
-        if (side_ != nullptr && number >= 0x80) {
-          number = offset == pvrdma::kQpDoorbell   ? side_->qp.handle()
-                   : offset == pvrdma::kCqDoorbell ? side_->cq.handle()
-                                                   : srq_->handle();
+        if (own_.has_value() && number >= 0x80) {
+          number = offset == pvrdma::kQpDoorbell   ? own_->qp.handle()
+                   : offset == pvrdma::kCqDoorbell ? own_->cq.handle()
+                                                   : own_->srq->handle();
         }
         return driver_->Ring(page, offset, bits | number);
       }
@@ -145,9 +216,9 @@ class Run {
         const uint8_t which = input_.Byte();
         const uint32_t value = input_.U32();
         const auto memory = Memory(which % 2);
-        if (side_ == nullptr || memory.empty()) return;
+        if (!own_.has_value() || memory.empty()) return;
         if (which >= 0xf0) {
-          srq_->state().prod_tail = value;
+          own_->srq->state().prod_tail = value;
         } else {
           std::memcpy(memory.data() + which / 2 % 4 * sizeof value, &value, sizeof value);
         }
@@ -156,25 +227,25 @@ class Run {
       case Step::kCommand: return Execute();
       case Step::kSend: {
         const auto opcode = static_cast<pvrdma::WrOpcode>(input_.Byte() % 12U);
-        pvrdma::SendWqe wqe = side_ == nullptr ? pvrdma::SendWqe{} : pvrdma::Remote(opcode, 1, side_->region, 0x4000);
+        pvrdma::SendWqe wqe = !own_.has_value() ? pvrdma::SendWqe{} : pvrdma::Remote(opcode, 1, own_->region, 0x4000);
         wqe.flags = input_.Byte();
-        if (side_ == nullptr || !HasRoom(true)) return;
+        if (!own_.has_value() || !HasRoom(true)) return;
         const auto elements = Elements(&wqe.num_sge);
-        return side_->qp.Send(wqe, elements);
+        return own_->qp.Send(wqe, elements);
       }
       case Step::kReceive: {
         pvrdma::RecvWqe wqe{.wr_id = 2};
-        if (side_ == nullptr || !HasRoom(false)) return;
+        if (!own_.has_value() || !HasRoom(false)) return;
         const auto elements = Elements(&wqe.num_sge);
-        if (wqe.num_sge == 2 && srq_->state().prod_tail != (srq_->state().cons_head ^ kEntries)) {
-          return srq_->Receive(wqe, elements);
+        if (wqe.num_sge == 2 && own_->srq->state().prod_tail != (own_->srq->state().cons_head ^ kEntries)) {
+          return own_->srq->Receive(wqe, elements);
         }
-        return side_->qp.Receive(wqe, elements);
+        return own_->qp.Receive(wqe, elements);
       }
       case Step::kTakeAway: {
         const uint8_t which = input_.Byte();
-        if (side_ == nullptr || which < 0xc0) return;  // seldom: it ends all the rest
-        side_->region.buffer = {};
+        if (!own_.has_value() || which < 0xc0) return;  // seldom: it ends all the rest
+        own_->region.buffer = {};
         return;
       }
       case Step::kTime:
@@ -193,9 +264,9 @@ class Run {
     std::vector<pvrdma::Sge> elements;
     for (int i = 0; i < how % 3; ++i) {
       pvrdma::Sge& sge = elements.emplace_back();
-      sge.addr = side_->region.start + input_.U16();
+      sge.addr = own_->region.start + input_.U16();
       sge.length = input_.U16() % 6000;
-      sge.lkey = side_->region.lkey ^ (input_.Byte() < 0xe0 ? 0 : 0x100);
+      sge.lkey = own_->region.lkey ^ (input_.Byte() < 0xe0 ? 0 : 0x100);
     }
     return elements;
   }
@@ -208,51 +279,50 @@ class Run {
   void Execute() {
     const uint8_t command = input_.Byte();
     request_ = {};
-    if (side_ != nullptr) {
+    if (own_.has_value()) {
       switch (static_cast<Command>(command % 24)) {
         case Command::kQueryPort: Fill(pvrdma::QueryPort{.port = 1}); break;
         case Command::kQueryPkey: Fill(pvrdma::QueryPkey{.port = 1}); break;
-        case Command::kDestroyPd: Fill(pvrdma::HandleCommand{.handle = side_->pd}); break;
+        case Command::kDestroyPd: Fill(pvrdma::HandleCommand{.handle = own_->pd}); break;
         case Command::kCreateMr:
           Fill(pvrdma::CreateMr{.start = 0x1000,
                                 .length = pvrdma::kBytes,
-                                .directory = AddressOf(side_->region.buffer.directory),
-                                .pd = side_->pd,
+                                .directory = AddressOf(own_->region.buffer.directory),
+                                .pd = own_->pd,
                                 .access_flags = 7,
                                 .pages = pvrdma::kPages});
           break;
-        case Command::kDestroyMr: Fill(pvrdma::HandleCommand{.handle = side_->region.handle}); break;
+        case Command::kDestroyMr: Fill(pvrdma::HandleCommand{.handle = own_->region.handle}); break;
         case Command::kCreateCq:
-          Fill(pvrdma::CreateCq{.directory = AddressOf(side_->cq.buffer().directory), .cqe = 64, .pages = 2});
+          Fill(pvrdma::CreateCq{.directory = AddressOf(own_->cq.buffer().directory), .cqe = 64, .pages = 2});
           break;
-        case Command::kDestroyCq: Fill(pvrdma::HandleCommand{.handle = side_->cq.handle()}); break;
+        case Command::kDestroyCq: Fill(pvrdma::HandleCommand{.handle = own_->cq.handle()}); break;
         case Command::kCreateSrq: {
-          pvrdma::CreateSrq request = pvrdma::DriverSrq::Request(side_->pd, kEntries, 2);
-          request.directory = AddressOf(side_->cq.buffer().directory);
+          pvrdma::CreateSrq request = pvrdma::DriverSrq::Request(own_->pd, kEntries, 2);
+          request.directory = AddressOf(own_->cq.buffer().directory);
           Fill(request);
           break;
         }
         case Command::kModifySrq:
-          Fill(pvrdma::ModifySrq{
-              .handle = srq_->handle(), .mask = pvrdma::kMaskSrqLimit, .attributes = {.srq_limit = command / 24U}});
+          Fill(pvrdma::ModifySrq{.handle = own_->srq->handle(),
+                                 .mask = pvrdma::kMaskSrqLimit,
+                                 .attributes = {.srq_limit = command / 24U}});
           break;
         case Command::kQuerySrq:
-        case Command::kDestroySrq: Fill(pvrdma::HandleCommand{.handle = srq_->handle()}); break;
+        case Command::kDestroySrq: Fill(pvrdma::HandleCommand{.handle = own_->srq->handle()}); break;
         case Command::kCreateQp: {
           pvrdma::DriverQpOptions options{.send_wr = 8, .recv_wr = 8, .send_sge = 2, .recv_sge = 2};
-          if (command / 24 % 2 != 0) options.srq = srq_->handle();
-          pvrdma::CreateQp request =
-              pvrdma::DriverQp::Request(side_->pd, side_->cq.handle(), side_->cq.handle(), options);
-          request.directory = AddressOf(side_->qp.buffer().directory);
+          if (command / 24 % 2 != 0) options.srq = own_->srq->handle();
+          pvrdma::CreateQp request = pvrdma::DriverQp::Request(own_->pd, own_->cq.handle(), own_->cq.handle(), options);
+          request.directory = AddressOf(own_->qp.buffer().directory);
           Fill(request);
           break;
         }
         case Command::kModifyQp:
-          Fill(
-              pvrdma::ModifyQp{.handle = side_->qp.handle(), .mask = 1, .attributes = {.qp_state = command / 24 % 7U}});
+          Fill(pvrdma::ModifyQp{.handle = own_->qp.handle(), .mask = 1, .attributes = {.qp_state = command / 24 % 7U}});
           break;
-        case Command::kQueryQp: Fill(pvrdma::QueryQp{.handle = side_->qp.handle()}); break;
-        case Command::kDestroyQp: Fill(pvrdma::HandleCommand{.handle = side_->qp.handle()}); break;
+        case Command::kQueryQp: Fill(pvrdma::QueryQp{.handle = own_->qp.handle()}); break;
+        case Command::kDestroyQp: Fill(pvrdma::HandleCommand{.handle = own_->qp.handle()}); break;
         case Command::kCreateUc: Fill(pvrdma::CreateUc{.pfn = driver_->region().uar_pfn + 1}); break;
         case Command::kDestroyUc: Fill(pvrdma::HandleCommand{.handle = 1}); break;
         case Command::kCreateBind: {
@@ -277,11 +347,13 @@ class Run {
   static uint64_t AddressOf(const host::DmaBuffer& buffer) { return buffer == nullptr ? 0 : buffer->address(); }
 
   Scene& scene_ = Scene::Get();
-  InputReader input_;
+  const uint8_t how_;
+  std::vector<Action> actions_;
+  Needs needs_;
+  InputReader input_{{}};  // operands of the current step
   LocalGuest& guest_ = scene_.world.guest(0);
   std::optional<Driver> driver_;
-  std::unique_ptr<Side> side_;
-  std::optional<pvrdma::DriverSrq> srq_;  // with side_
+  std::optional<Own> own_;
   std::array<uint8_t, pvrdma::Commands::kRequestBytes> request_{};
 };
 

@@ -71,6 +71,7 @@ class World {
     std::vector<size_t> guests = {0, 1};    // the NIC of each
     std::vector<verbs::Quota> quotas = {};  // of each; missing: all that the NIC has
     bool is_monitored = true;
+    bool is_traced = true;  // see TopologyParameters
     uint16_t vectors = 16;  // of each NIC, for completion queues
     bool has_gsi = false;   // guests have a queue pair 1, as with a service
   };
