@@ -215,7 +215,7 @@ void RingRules::Enable(uint16_t index) {
 
 void RingRules::Release(uint16_t index) {
   Queue& queue = queues_[index];
-  if (!queue.is_live && !queue.is_resetting && !queue.has_window) return;  // as it was created
+  if (!queue.is_live && !queue.is_resetting) return;  // as it was created
   if (queue.is_live) {
     std::erase(live_, index);
     std::erase_if(areas_, [index](const Area& area) { return area.queue == index; });
@@ -230,7 +230,11 @@ void RingRules::Release(uint16_t index) {
   const uint64_t desc = queue.desc, driver = queue.driver, device = queue.device;
   const TableQueueKind kind = queue.kind;
   const uint32_t owner = queue.owner;
+  const bool has_window = queue.has_window;
+  const uint64_t base = queue.window_base, last = queue.window_last;
   queue = {};
+  // Firmware writes and clears it, the first before the driver enables the queue.
+  queue.has_window = has_window, queue.window_base = base, queue.window_last = last;
   // A driver may write the registers before it polls the end of the reset.
   queue.size = size, queue.vector = vector;
   queue.desc = desc, queue.driver = driver, queue.device = device;
