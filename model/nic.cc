@@ -106,7 +106,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       retry_timer_(agenda_, config.num_qps),
       tx_gather_(agenda_, config),
       net_tx_(agenda_, config),
-      net_gather_(agenda_, config.datapath_bits / 8, spec::kNetBufferBytes),
+      net_gather_(agenda_, config.datapath_bits / 8, config.net_buffer_bytes),
       net_checksum_(agenda_, config, net_gather_),
       frames_(environment, csr_),
       tx_builder_(agenda_, config, tx_gather_, frames_, &net_checksum_),

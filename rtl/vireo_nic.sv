@@ -1872,7 +1872,7 @@ module vireo_nic
   net_frame_t net_frame;
   logic net_rung_valid;
   doorbell_t net_rung;
-  localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
+  localparam int unsigned NetPlaceBits = $clog2(Config.net_buffer_bytes / (DataBits / 8));
   logic net_oldest_valid, net_oldest_read, net_oldest_checked, net_oldest_checksum_valid, net_oldest_free;
   logic [NetPlaceBits-1:0] net_oldest_beat;
   logic [DataBits-1:0] net_oldest_data;
@@ -1917,7 +1917,7 @@ module vireo_nic
 
   vireo_tx_gather #(
     .Config(Config),
-    .BufferBytes(32'(NetBufferBytes)),
+    .BufferBytes(Config.net_buffer_bytes),
     .Reserves(1'b0),
     .Net(1'b1)
   ) u_net_gather (
@@ -1964,7 +1964,7 @@ module vireo_nic
 
   vireo_net_checksum #(
     .Config(Config),
-    .BufferBytes(32'(NetBufferBytes))
+    .BufferBytes(Config.net_buffer_bytes)
   ) u_net_checksum (
     .clk_i,
     .rst_ni,
@@ -1984,7 +1984,7 @@ module vireo_nic
 
   vireo_net_filter #(
     .Config(Config),
-    .BufferBytes(32'(NetBufferBytes)),
+    .BufferBytes(Config.net_buffer_bytes),
     .BytesPerFrame(NetBytesPerFrame)
   ) u_net_filter (
     .clk_i,
@@ -2018,7 +2018,7 @@ module vireo_nic
 
   vireo_net_rx #(
     .Config(Config),
-    .BufferBytes(32'(NetBufferBytes))
+    .BufferBytes(Config.net_buffer_bytes)
   ) u_net_rx (
     .clk_i,
     .rst_ni,

@@ -42,7 +42,7 @@ class NetChecksum final : public Block, public NetFrameSource {
   // block. Without offloads every frame leaves unchanged.
   NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, PayloadSource& payload, bool has_offloads = true);
   NetChecksum(Agenda& agenda, const spec::Config& config, PayloadSource& payload)
-      : NetChecksum(agenda, config.datapath_bits / 8, spec::kNetBufferBytes, payload, config.net_offloads != 0) {}
+      : NetChecksum(agenda, config.datapath_bits / 8, config.net_buffer_bytes, payload, config.net_offloads != 0) {}
 
   Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();  // payload_bytes covers header and frame
 

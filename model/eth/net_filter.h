@@ -46,7 +46,7 @@ class NetFilter final : public Block, public NetFrameStore, public NetFrameSink 
 
   NetFilter(Agenda& agenda, const Sizes& sizes);
   NetFilter(Agenda& agenda, const spec::Config& config)
-      : NetFilter(agenda, {config.datapath_bits, spec::kNetBufferBytes, config.max_frame_bytes}) {}
+      : NetFilter(agenda, {config.datapath_bits, config.net_buffer_bytes, config.max_frame_bytes}) {}
 
   Output<spec::NetFrame> frame_out;
   // Pulses, in the cycle in which they are visible; optional.

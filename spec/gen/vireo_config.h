@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[44] = {
+inline constexpr ParameterInfo kParameterInfo[45] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -124,6 +124,9 @@ inline constexpr ParameterInfo kParameterInfo[44] = {
     {"tx_buffer_bytes", &Config::tx_buffer_bytes, 16384u, 4194304u, true, "bytes",
      "Packet buffer between host memory and wire",
      "must be 16384 to 4194304 and a power of two"},
+    {"net_buffer_bytes", &Config::net_buffer_bytes, 16384u, 4194304u, true, "bytes",
+     "Each net frame buffer: host memory to checksum, checksum to wire, wire to host memory",
+     "must be 16384 to 4194304 and a power of two"},
     {"dma_read_buffer_bytes", &Config::dma_read_buffer_bytes, 8192u, 1048576u, true, "bytes",
      "Reorder buffer of the DMA reader: limits the bytes of outstanding reads",
      "must be 8192 to 1048576 and a power of two"},
@@ -187,6 +190,7 @@ inline constexpr uint32_t kMaxFrameBytesMax = 9728u;
 inline constexpr uint32_t kDmaTagsMax = 1024u;
 inline constexpr uint32_t kRxBufferBytesMax = 4194304u;
 inline constexpr uint32_t kTxBufferBytesMax = 4194304u;
+inline constexpr uint32_t kNetBufferBytesMax = 4194304u;
 inline constexpr uint32_t kDmaReadBufferBytesMax = 1048576u;
 inline constexpr uint32_t kDmaWritesMax = 1024u;
 inline constexpr uint32_t kSendRecordsMax = 256u;

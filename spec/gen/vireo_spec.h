@@ -384,9 +384,6 @@ inline constexpr uint8_t kAtomicBytes = 8u;
 // Atomic operations that are being executed at a time; no two of them at one address. (tokens.toml) Unit: operations.
 inline constexpr uint8_t kAtomicsInFlight = 16u;
 
-// Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml) Unit: bytes.
-inline constexpr uint32_t kNetBufferBytes = 0x8000u;
-
 // Net frames that are being read from host memory or wait for it. (tokens.toml) Unit: frames.
 inline constexpr uint8_t kNetTxFrames = 64u;
 
@@ -13156,6 +13153,7 @@ struct Config {
   uint32_t dma_tags;  // DMA reads outstanding [reads]
   uint32_t rx_buffer_bytes;  // Packet buffer between wire and host memory [bytes]
   uint32_t tx_buffer_bytes;  // Packet buffer between host memory and wire [bytes]
+  uint32_t net_buffer_bytes;  // Each net frame buffer: host memory to checksum, checksum to wire, wire to host memory [bytes]
   uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: limits the bytes of outstanding reads [bytes]
   uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
@@ -13204,6 +13202,7 @@ inline constexpr Config kNic100 = {
     .dma_tags = 256u,
     .rx_buffer_bytes = 524288u,
     .tx_buffer_bytes = 524288u,
+    .net_buffer_bytes = 32768u,
     .dma_read_buffer_bytes = 32768u,
     .dma_writes = 256u,
     .send_records = 64u,
@@ -13252,6 +13251,7 @@ inline constexpr Config kNic1 = {
     .dma_tags = 16u,
     .rx_buffer_bytes = 32768u,
     .tx_buffer_bytes = 32768u,
+    .net_buffer_bytes = 16384u,
     .dma_read_buffer_bytes = 8192u,
     .dma_writes = 16u,
     .send_records = 16u,
@@ -13300,6 +13300,7 @@ inline constexpr Config kNic1Rc = {
     .dma_tags = 8u,
     .rx_buffer_bytes = 16384u,
     .tx_buffer_bytes = 16384u,
+    .net_buffer_bytes = 16384u,
     .dma_read_buffer_bytes = 8192u,
     .dma_writes = 8u,
     .send_records = 8u,

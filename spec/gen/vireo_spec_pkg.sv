@@ -310,9 +310,6 @@ package vireo_spec_pkg;
   // Atomic operations that are being executed at a time; no two of them at one address. (tokens.toml)
   localparam logic [7:0] AtomicsInFlight = 8'h10;
 
-  // Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml)
-  localparam logic [23:0] NetBufferBytes = 24'h8000;
-
   // Net frames that are being read from host memory or wait for it. (tokens.toml)
   localparam logic [7:0] NetTxFrames = 8'h40;
 
@@ -6060,6 +6057,7 @@ package vireo_spec_pkg;
     int unsigned dma_tags;
     int unsigned rx_buffer_bytes;
     int unsigned tx_buffer_bytes;
+    int unsigned net_buffer_bytes;
     int unsigned dma_read_buffer_bytes;
     int unsigned dma_writes;
     int unsigned send_records;
@@ -6107,6 +6105,7 @@ package vireo_spec_pkg;
     dma_tags: 256,
     rx_buffer_bytes: 524288,
     tx_buffer_bytes: 524288,
+    net_buffer_bytes: 32768,
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
     send_records: 64,
@@ -6154,6 +6153,7 @@ package vireo_spec_pkg;
     dma_tags: 16,
     rx_buffer_bytes: 32768,
     tx_buffer_bytes: 32768,
+    net_buffer_bytes: 16384,
     dma_read_buffer_bytes: 8192,
     dma_writes: 16,
     send_records: 16,
@@ -6201,6 +6201,7 @@ package vireo_spec_pkg;
     dma_tags: 8,
     rx_buffer_bytes: 16384,
     tx_buffer_bytes: 16384,
+    net_buffer_bytes: 16384,
     dma_read_buffer_bytes: 8192,
     dma_writes: 8,
     send_records: 8,

@@ -41,7 +41,6 @@ constexpr size_t kMinFrameBytes = spec::Ethernet::kBytes;
 
 // A packet's length fits into its field.
 static_assert(NetHdr::kBytes + kMaxFrameBytes < 1u << 14);
-static_assert(kMaxFrameBytes <= spec::kNetBufferBytes);
 
 Bytes RandomBytes(Random& random, size_t count) {
   Bytes bytes(count);
