@@ -16,8 +16,9 @@ BEGIN, END = "<!-- BEGIN GENERATED: ./vireo synth --switches -->\n", "<!-- END G
 
 
 def switches():
-    """Parameters that remove a feature when they are 0 -> what must be 0 with them, by the rules of spec/configs.toml."""
-    rows = parameters.SPEC["parameter"]
+    """Parameters of BASE that remove a feature when they are 0 -> what must be 0 with them, by the rules of
+    spec/configs.toml."""
+    rows = [row for row in parameters.SPEC["parameter"] if parameters.CONFIGS[BASE][row["name"]]]
     names = [row["name"] for row in rows if row["min"] == 0 and (row["max"] == 1 or row["doc"].endswith("without their logic"))]
     found = {name: [name] for name in names}
     for rule in parameters.SPEC["rule"]:

@@ -80,6 +80,7 @@ class Reads(unittest.TestCase):
         self.assertEqual(found["atomics"], ["atomics", "atomic_write", "flush"])
         self.assertEqual(found["invalidation"], ["invalidation", "memory_windows"])
         self.assertIn("max_srqs", found)
+        self.assertNotIn("push_requests", found)  # nic1 is without it
         self.assertNotIn("max_inline_bytes", found)
         for off in found.values():  # a legal configuration
             config = {**parameters.CONFIGS["nic1"], **dict.fromkeys(off, 0)}

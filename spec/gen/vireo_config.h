@@ -89,7 +89,7 @@ inline constexpr ParameterInfo kParameterInfo[45] = {
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
      "must be 0 to 1"},
     {"push_requests", &Config::push_requests, 0u, 1u, false, "",
-     "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page; with extensible_requests only. 0: without their logic and memory",
+     "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory",
      "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
@@ -235,6 +235,10 @@ constexpr ConfigViolation FirstIllegal(const Config& config) {
   if (!(int64_t{config.flush} <= int64_t{config.atomics})) {
     return {"flush_is_executed",
             "flush <= atomics: The block of atomic operations executes FLUSH"};
+  }
+  if (!(int64_t{config.push_requests} <= int64_t{config.extensible_requests})) {
+    return {"pushed_is_extensible",
+            "push_requests <= extensible_requests: What is pushed is an extensible work request"};
   }
   return {nullptr, nullptr};
 }

@@ -6141,7 +6141,7 @@ package vireo_spec_pkg;
     invalidation: 1,
     memory_windows: 1,
     extensible_requests: 1,
-    push_requests: 1,
+    push_requests: 0,
     max_srqs: 4,
     parity: 1,
     net_offloads: 1,

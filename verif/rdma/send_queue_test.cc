@@ -40,6 +40,7 @@ constexpr spec::Config MakeConfig() {
   config.num_qps = 16;
   config.send_records = 32;
   config.send_requests_kept = 64;
+  config.push_requests = 1;
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();

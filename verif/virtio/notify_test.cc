@@ -29,6 +29,7 @@ constexpr spec::Config TestConfig() {
   config.net_queue_pairs = 2;
   config.num_cqs = 4;
   config.num_qps = 4;
+  config.push_requests = 1;
   return config;
 }
 constexpr unsigned kQueues = 2 * 2 + 1 + 4 + 2 * 4 + 1;

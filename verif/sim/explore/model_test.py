@@ -94,6 +94,9 @@ class Model(ExploreTest):
         self.explore(SMALL, "--set", "nic.core_clock_khz=100000", out=self.folder / "two", code=1)
         self.assertTrue(all("nic.data_path_carries_line_rate" in row["reason"] or row["nic.dma_tags"] == "24"
                             for row in self.rows(self.folder / "two")))
+        self.explore(SMALL, "--set", "nic.extensible_requests=0", out=self.folder / "three", code=1)
+        self.assertTrue(all("nic.pushed_is_extensible" in row["reason"] or row["nic.dma_tags"] == "24"
+                            for row in self.rows(self.folder / "three")))
 
     def test_tags_limit_goodput_as_little_s_law_says(self):
         for row in self.rows(self.small):
