@@ -5,6 +5,7 @@
 #include <array>
 #include <cassert>
 
+#include "model/common/wide_slice.h"
 #include "model/virtio/queue_count.h"
 
 namespace vireo::model {
@@ -93,7 +94,10 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       notify_(agenda_, config),
       msix_(agenda_, config.num_msix_vectors),
       desc_fetch_(agenda_, DescFetchSizes(config, faster)),
-      cq_writer_(agenda_, {.queues = QueuesOf(config), .cqs = config.num_cqs, .data_bits = config.datapath_bits}),
+      cq_writer_(agenda_, {.queues = QueuesOf(config),
+                           .cqs = config.num_cqs,
+                           .slots = WaitingPackets(config.datapath_bits),
+                           .data_bits = config.datapath_bits}),
       moderation_(agenda_, config.moderation != 0 ? config.net_queue_pairs : 0),
       csr_(agenda_, config, is_used),
       mailbox_(agenda_),

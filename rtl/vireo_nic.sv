@@ -100,12 +100,10 @@ module vireo_nic
   // Sizes that do not depend on the configuration; the model uses the same.
   localparam int unsigned DmaWriteBufferBytes = 8192;
   localparam int unsigned DescFetchRequests = 8;
-  localparam int unsigned CqWriterSlots = 64;
   localparam int unsigned MailboxChainEntries = 64;
   localparam int unsigned RecvQueueRequests = 8;
   localparam int unsigned RecvQueueFetches = 32;
   localparam int unsigned RequesterPackets = 16;
-  localparam int unsigned RxBytesPerFrame = 1024;
   localparam int unsigned NetBytesPerFrame = 128;
 
   // Broadcast buses.
@@ -233,6 +231,10 @@ module vireo_nic
   // More reads than tags are not in flight. A queue has 4 places at least.
   localparam int unsigned FetchDepth =
       Config.dma_tags >= 32'(DmaFetchDepth) ? 32'(DmaFetchDepth) : Config.dma_tags < 4 ? 4 : Config.dma_tags;
+
+  // A narrow data path has fewer under way in host memory's latency.
+  localparam int unsigned CqWriterSlots = waiting_packets(DataBits);
+  localparam int unsigned RxBytesPerFrame = is_narrow(DataBits) ? Config.rx_buffer_bytes / 16 : 1024;
 
   // The most bytes that each client reads at once. [asserted in the port]
   function automatic logic [FetchClients-1:0][6:0] fetch_bytes();

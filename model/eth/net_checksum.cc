@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/fifo.h"
+#include "model/common/wide_slice.h"
 
 namespace vireo::model {
 namespace {
@@ -111,7 +112,7 @@ void NetChecksum::Run(Cycle now) {
 }
 
 void NetChecksum::TakePacket(Cycle now) {
-  if (!packet_in.CanPop(now) || now < take_from_ || frames_in_flight_ == kFrames) return;
+  if (!packet_in.CanPop(now) || now < take_from_ || frames_in_flight_ == WaitingPackets(8 * beat_bytes_)) return;
   const size_t bytes = packet_in.front().payload_bytes;
   assert(bytes >= NetHdr::kBytes + spec::Ethernet::kBytes);
   const size_t beats = Beats(bytes - NetHdr::kBytes);

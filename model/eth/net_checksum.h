@@ -32,7 +32,6 @@ namespace vireo::model {
 
 class NetChecksum final : public Block, public NetFrameSource {
  public:
-  static constexpr size_t kFrames = 64;  // between packet and wire
   static constexpr uint64_t kTakeLatency = 2;
   static constexpr uint64_t kLatency = 11;
   static constexpr uint64_t kForwardLatency = kTakeLatency + kLatency - 1;

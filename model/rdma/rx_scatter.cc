@@ -2,6 +2,7 @@
 #include "model/rdma/rx_scatter.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "model/common/wide_slice.h"
@@ -19,7 +20,9 @@ RxScatter::RxScatter(Agenda& agenda, uint32_t data_bits, size_t num_qps, FrameSt
       place_in(WideSlice<spec::RxPlace>(data_bits)),
       beat_bytes_(data_bits / 8),
       store_(store),
+      pending_(Channel<Pending>::Fifo(WaitingPackets(data_bits))),
       refusals_(num_qps) {
+  assert(WaitingPackets(data_bits) <= kMostPlaces);
   place_in.SetConsumer(this);
   pending_.SetProducer(this);
   pending_.SetConsumer(this);

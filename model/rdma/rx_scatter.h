@@ -41,7 +41,7 @@ class RxScatter final : public Block {
   static constexpr uint64_t kBeatLatency = WriteStream::kBeatLatency;
   // For a net frame: from the cycle in which its place is taken to its first beat.
   static constexpr uint64_t kNetLatency = 3;
-  static constexpr size_t kPlaces = 64;  // with writes not all in memory, or outputs waiting
+  static constexpr size_t kMostPlaces = 64;  // with writes not all in memory, or outputs waiting: WaitingPackets
 
   // `store` must outlive the block.
   RxScatter(Agenda& agenda, uint32_t data_bits, size_t num_qps, FrameStore& store);
@@ -139,20 +139,20 @@ class RxScatter final : public Block {
   bool second_ = false;                            // the current write is the second one
   WriteStream stream_{*this, write_out, beat_bytes_};
 
-  Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
+  Channel<Pending> pending_;
   Part part_ = Part::kCompletion;  // the first one's next output, or an earlier one that it does not have
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t places_ended_ = 0;
   uint64_t done_ = 0;  // of them, those in memory
   Ring<Done> dones_;   // of the current and later cycles
 
-  std::bitset<2 * kPlaces> refused_;   // writes of all places in the line, by their number, modulo
-  bool frame_refused_ = false;         // a write of the places of the current frame that have left
-  Table<Refusal> refusals_;            // by QP
-  bool any_failed_ = false;            // since reset
-  std::optional<Cycle> looked_;        // in which the QP of the first one was looked up
-  Refusal refusal_;                    // of the QP of the first one
-  std::optional<Cycle> fence_passed_;  // in which the first one was seen not to wait for others
+  std::bitset<2 * kMostPlaces> refused_;  // writes of all places in the line, by their number, modulo
+  bool frame_refused_ = false;            // a write of the places of the current frame that have left
+  Table<Refusal> refusals_;               // by QP
+  bool any_failed_ = false;               // since reset
+  std::optional<Cycle> looked_;           // in which the QP of the first one was looked up
+  Refusal refusal_;                       // of the QP of the first one
+  std::optional<Cycle> fence_passed_;     // in which the first one was seen not to wait for others
   std::optional<Clear> clear_;
 };
 

@@ -42,9 +42,10 @@ TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, std::
       job_in(WideSlice<spec::TxJob>(8 * beat_bytes)),
       response_in(WideSlice<spec::TxJob>(8 * beat_bytes)),
       beat_bytes_(beat_bytes),
-      free_(buffer_bytes / beat_bytes) {
+      free_(buffer_bytes / beat_bytes),
+      waiting_timing_(FifoTiming::Fifo(WaitingPackets(8 * beat_bytes))) {
   if (reserved_bytes) {
-    room_.emplace(Beats(*reserved_bytes), kJobDepth);
+    room_.emplace(Beats(*reserved_bytes), waiting_timing_.depth());
     WakeAt(0);
   }
   job_in.SetConsumer(this);

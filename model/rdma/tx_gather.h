@@ -39,7 +39,6 @@ namespace vireo::model {
 
 class TxGather final : public Block, public TrainSink, public PayloadSource {
  public:
-  static constexpr size_t kJobDepth = 64;  // packets between job and output
   static constexpr uint64_t kRequestLatency = 2;
   static constexpr uint64_t kPacketLatency = 5;
   static constexpr uint64_t kEmptyLatency = 5;
@@ -144,7 +143,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   size_t free_;            // beats of the buffer that belong to no packet, nor to room that was given
   std::deque<Return> returns_;
 
-  FifoTiming waiting_timing_ = FifoTiming::Fifo(kJobDepth);
+  FifoTiming waiting_timing_;  // packets between job and output
   std::deque<spec::TxPacket> waiting_;
   std::deque<Done> done_;
   Done arriving_{};  // the packet whose runs are arriving

@@ -128,9 +128,17 @@ package vireo_common_pkg;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
+  // What small reads and writes are as one beat takes several of a narrow data path.
+  function automatic bit is_narrow(input int unsigned data_bits);
+    return data_bits < 8 * 32'(vireo_spec_pkg::DmaFetchBytes);
+  endfunction
   // Entries of a slice for tokens that, or what belongs to them, take several beats of a narrow data path: vireo_slice.
   function automatic int unsigned wide_slice(input int unsigned data_bits);
-    return data_bits < 8 * 32'(vireo_spec_pkg::DmaFetchBytes) ? 1 : 2;
+    return is_narrow(data_bits) ? 1 : 2;
+  endfunction
+  // Packets or used elements that wait for host memory: on a narrow data path a quarter, because that many fewer come in its latency.
+  function automatic int unsigned waiting_packets(input int unsigned data_bits);
+    return is_narrow(data_bits) ? 16 : 64;
   endfunction
 
 endpackage

@@ -12,6 +12,7 @@
 // Space for a frame is allocated with its packet, before the payload. One beat per cycle in, and one out, at once.
 module vireo_net_checksum
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::waiting_packets;
 #(
   parameter config_t Config,
   parameter int unsigned BufferBytes,                             // a power of two, at least MaxFrameBytes
@@ -41,7 +42,7 @@ module vireo_net_checksum
   output logic                idle_o
 );
 
-  localparam int unsigned Frames = 64;  // stored at most
+  localparam int unsigned Frames = waiting_packets(DataBits);  // stored at most
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned Beats = BufferBytes / BeatBytes;

@@ -18,6 +18,7 @@
 // Places are executed one after the other, one beat per step; the write port determines the rate.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::waiting_packets;
   import vireo_common_pkg::wide_slice;
   import vireo_rdma_pkg::bare_answer;
   import vireo_rdma_pkg::key_generation_passed;
@@ -87,7 +88,7 @@ module vireo_rx_scatter
   localparam int unsigned OffsetBits = 14;
   localparam int unsigned StepBits = OffsetBits - LaneBits;
   // Places whose writes are not all in memory, or with an output that has not left.
-  localparam int unsigned Places = 64;
+  localparam int unsigned Places = waiting_packets(DataBits);
   localparam int unsigned WritesPerPlace = 2;
 
   // Number of a write, modulo: more than twice as many as the places in the line have.

@@ -21,6 +21,7 @@
 // end one beat of the payload and start another, and both are written in one cycle.
 module vireo_tx_gather
   import vireo_spec_pkg::*;
+  import vireo_common_pkg::waiting_packets;
   import vireo_common_pkg::wide_slice;
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::carries_inline;
@@ -98,7 +99,7 @@ module vireo_tx_gather
 );
 
   localparam bit CarriesInline = carries_inline(DataBits);
-  localparam int unsigned JobDepth = 64;  // packets between job and packet
+  localparam int unsigned JobDepth = waiting_packets(DataBits);  // packets between job and packet
   // One entry where a packet has several beats.
   localparam int unsigned JobSlice = wide_slice(DataBits);
   localparam int unsigned BeatBytes = DataBits / 8;

@@ -52,6 +52,7 @@ class Idle final : public BenchStream {
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeatBytes = sizeof(Top::oldest_data_i);
+  static constexpr size_t kPlaces = kBeatBytes < spec::kDmaFetchBytes ? 16 : 64;      // that wait, at most
   static constexpr Cycle kPlaceInterval = kBeatBytes < spec::kDmaFetchBytes ? 2 : 1;  // at most
 
   static std::shared_ptr<RtlTop<Top>> MakeRtl() {
@@ -725,25 +726,25 @@ TYPED_TEST(RxScatterTest, AnswersWaitForEarlierWrites) {
 TYPED_TEST(RxScatterTest, AllPlacesMayWaitForTheirWrites) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
-  for (unsigned i = 0; i < RxScatter::kPlaces + 4; ++i) bench.Place(Run(1, 1), 60);
+  for (unsigned i = 0; i < Bench<TypeParam>::kPlaces + 4; ++i) bench.Place(Run(1, 1), 60);
   ASSERT_EQ(bench.bench.Run(800), "");
-  EXPECT_EQ(bench.port.writes.size(), RxScatter::kPlaces);
+  EXPECT_EQ(bench.port.writes.size(), Bench<TypeParam>::kPlaces);
   bench.port.hold = false;
   ASSERT_EQ(bench.bench.RunOut(300), "");
-  EXPECT_EQ(bench.answer.count, RxScatter::kPlaces + 4);
+  EXPECT_EQ(bench.answer.count, Bench<TypeParam>::kPlaces + 4);
   bench.CheckWrites();
 }
 
 TYPED_TEST(RxScatterTest, AllPlacesMayWaitForTheirCompletions) {
   Bench<TypeParam> bench;
   bench.completion.rate = 0;
-  for (unsigned i = 0; i < RxScatter::kPlaces + 4; ++i) bench.Place(Completes(1, 1, i % 2 != 0), 60);
+  for (unsigned i = 0; i < Bench<TypeParam>::kPlaces + 4; ++i) bench.Place(Completes(1, 1, i % 2 != 0), 60);
   ASSERT_EQ(bench.bench.Run(800), "");
-  EXPECT_EQ(bench.port.writes.size(), RxScatter::kPlaces);
+  EXPECT_EQ(bench.port.writes.size(), Bench<TypeParam>::kPlaces);
   bench.completion.rate = 16;
   ASSERT_EQ(bench.bench.RunOut(300), "");
-  EXPECT_EQ(bench.completion.count, RxScatter::kPlaces + 4);
-  EXPECT_EQ(bench.answer.count, RxScatter::kPlaces / 2 + 2);
+  EXPECT_EQ(bench.completion.count, Bench<TypeParam>::kPlaces + 4);
+  EXPECT_EQ(bench.answer.count, Bench<TypeParam>::kPlaces / 2 + 2);
   bench.CheckWrites();
 }
 
@@ -985,7 +986,7 @@ TYPED_TEST(RxScatterTest, NetFrameWaitsForNoWritesOrAnswersOfEarlierPlaces) {
   Bench<TypeParam> bench;
   bench.port.hold = true;
   bench.answer.rate = 0;
-  for (size_t i = 0; i < RxScatter::kPlaces; ++i) bench.Place(Run(i % 60, 40), 100);
+  for (size_t i = 0; i < Bench<TypeParam>::kPlaces; ++i) bench.Place(Run(i % 60, 40), 100);
   for (unsigned i = 0; i < 5; ++i) bench.Net(60 + i);
   ASSERT_EQ(bench.bench.Run(600), "");
   EXPECT_EQ(bench.net.frames.size(), 5u);

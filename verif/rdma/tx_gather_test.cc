@@ -240,7 +240,8 @@ class Wire final : public BenchStream {
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeatBytes = sizeof(Top::payload_data_o);
-  static constexpr bool kCarriesInline = kBeatBytes >= spec::kTxInlineBytes;  // a packet, as one beat
+  static constexpr size_t kJobDepth = kBeatBytes < spec::kDmaFetchBytes ? 16 : 64;  // packets that wait, at most
+  static constexpr bool kCarriesInline = kBeatBytes >= spec::kTxInlineBytes;        // a packet, as one beat
 
   explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     block.read_request_out.Connect(read_request_sink, block);
@@ -759,10 +760,10 @@ constexpr size_t kSliceEntries = Bench<Top>::kBeatBytes < spec::kDmaFetchBytes ?
 TYPED_TEST(TxGatherTest, HoldsTheStatedNumberOfPackets) {
   auto& b = this->b;
   b.packet.rate = 0;
-  for (size_t i = 0; i < TxGather::kJobDepth + 10; ++i) b.Add(b.Job(i << 20, 1, 0, 0));
+  for (size_t i = 0; i < Bench<TypeParam>::kJobDepth + 10; ++i) b.Add(b.Job(i << 20, 1, 0, 0));
   ASSERT_EQ(b.bench.Run(2000), "");
   // One more is at the output, and what the slice holds.
-  EXPECT_EQ(b.job.accepted, TxGather::kJobDepth + 1 + kSliceEntries<TypeParam>);
+  EXPECT_EQ(b.job.accepted, Bench<TypeParam>::kJobDepth + 1 + kSliceEntries<TypeParam>);
   b.packet.rate = 16;
   b.Finish();
 }
@@ -1085,11 +1086,12 @@ TYPED_TEST(TxGatherRoomTest, StopsMatchModelAtEveryRate) {
 // told that they are sent, or that they failed. Their payload was read long before, and that was reported.
 TYPED_TEST(TxGatherRoomTest, StopMarksPacketsThatWaitForTheWire) {
   constexpr uint32_t kStopped = 1;
+  constexpr uint32_t kJobs = Bench<TypeParam>::kJobDepth * 3 / 4;  // all have a place
   for (const bool all : {false, true}) {
     Bench<TypeParam> b(this->rtl);
     b.marks = true;
     b.packet.rate = b.wire.rate = 0;
-    for (uint32_t i = 0; i < 48; ++i) {
+    for (uint32_t i = 0; i < kJobs; ++i) {
       TxJob job = b.Job((b.random() & ~kBadBit) | (i % 5 == 4 ? kBadBit : 0), 1 + b.random() % 200, 0, 0);
       job.packet.qpn = i % 3;
       job.packet.psn = i;
@@ -1110,7 +1112,7 @@ TYPED_TEST(TxGatherRoomTest, StopMarksPacketsThatWaitForTheWire) {
       EXPECT_EQ(sent.token.stale, is_stale(sent.token.qpn, sent.token.is_response)) << sent.token.psn;
     }
     size_t failures = 0, reports = 0;
-    for (uint32_t i = 0; i < 48; ++i) {
+    for (uint32_t i = 0; i < kJobs; ++i) {
       if (is_stale(i % 3, i % 2 != 0)) continue;
       const bool fails = i % 5 == 4, is_uc = i % 4 == 0;
       failures += fails && !is_uc ? 1 : 0;
@@ -1149,7 +1151,7 @@ TYPED_TEST(TxGatherRoomTest, ShortPacketsFillAllPlaces) {
   for (unsigned i = 0; i < 200; ++i) b.Add(b.Job(i << 12, i % 3 == 0 ? 0 : 1, 0, 0));
   ASSERT_EQ(b.bench.Run(3000), "");
   // Of the responses' input two stay, one packet is at the output.
-  EXPECT_EQ(b.beginners.used[0], TxGather::kJobDepth - model::TxRoom::kAhead + 1);
+  EXPECT_EQ(b.beginners.used[0], Bench<TypeParam>::kJobDepth - model::TxRoom::kAhead + 1);
   EXPECT_EQ(b.job.accepted, b.beginners.used[0]);
   b.packet.rate = 16;
   b.Finish();
