@@ -33,6 +33,10 @@ TARGETS = {
     "nic100": ("UltraScale+", "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
                "+/xilinx/cells_sim.v +/xilinx/cells_xtra.v"),
 }
+# Before mapping: registers and bits of memories that are always the same, which is known of a memory only if it is known
+# of the registers that it is written from, and of the registers behind it only then. Without this a token's fields that a
+# block ties to 0 keep their places in memory. `-mux_undef`: a register that is never loaded has any contents.
+TRIM = [*["opt -fine -mux_undef", "opt_mem"] * 3, "opt_clean"]
 # Column of the table -> cell types and their weights. BRAM is in units of 18 Kbit.
 COLUMNS = {
     "LUT": {r"LUT[1-6]$": 1, r"CCU2C$": 2},
@@ -144,7 +148,7 @@ def map_module(config_name, name, text):
     command = TARGETS[config_name][1].format(top=name)
     checks = {"drivers": "tee -q -o {} check", "latches": "select -write {} t:$dlatch t:$adlatch t:$dlatchsr",
               "memories": f"select -write {{}} t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"}
-    first = ["proc", checks["drivers"], f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
+    first = ["proc", checks["drivers"], *TRIM, f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
              "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
              f"select -assert-none t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"]
     second = [f"{command} -run map_ffram:", "check -assert"]
