@@ -502,6 +502,7 @@ void SendQueue::Keep(Cycle now, const spec::WorkRequest& work) {
   std::copy_n(work.head_bytes, kHeadBytes, kept.head_bytes);
   std::copy_n(work.tail_bytes, kTailBytes, kept.tail_bytes);
   kept_.Write(now, PlaceOf(work.qpn, work.head), kept);
+  if (replay_in.size() != 0) WakeAt(now + 2);  // it may be the place of the replay that waits
 }
 
 // The flag is read in the cycle before, and a state is written first.

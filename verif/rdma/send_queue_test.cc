@@ -1042,6 +1042,30 @@ TEST(SendQueue, QuickReplaysPassThoseOfOtherQpsOnly) {
   EXPECT_EQ(bench.came_quickly, 1u);
 }
 
+// What is kept for a replay that waits behind a quick one is replaced by another QP's work request.
+TEST(SendQueue, ReplayIsReadAgainWhenItsPlaceIsTakenWhileItWaits) {
+  Bench bench;
+  for (const uint32_t qpn : {5u, 7u}) bench.SetState(qpn, IbQpState::kRts);
+  bench.ring[5].push_back({.head = 3, .address = 0x5000});
+  bench.Ring(5);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.work.rate = 0;
+  for (const uint32_t qpn : {6u, 8u}) bench.Resend(qpn, true);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.Resend(5, false, {.head = 3, .address = 0x5000});
+  bench.ring[7].push_back({.head = 3, .address = 0x7000});
+  bench.Ring(7);
+  ASSERT_EQ(bench.Run(100), "");
+  const uint64_t before = bench.request.count;
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Run(1), "");
+  bench.work.rate = 0;
+  ASSERT_EQ(bench.Run(50), "");
+  EXPECT_EQ(bench.request.count, before + 1);
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+}
+
 // While a quick one waits for its turn, a slow one of its QP waits behind it; of another QP it is requested.
 TEST(SendQueue, SlowReplaysWaitForTheQuickOnesOfTheirQp) {
   Bench bench;
