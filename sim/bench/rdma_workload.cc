@@ -65,9 +65,9 @@ constexpr Workload kWorkloads[] = {
     {"send_64k_16qp", kSend, 65536, 16, 2, 1, kMtu, 320, 32},
     {"loss_64k_write_0pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 0},
     {"loss_64k_write_0.01pct", kWriteImm, 65536, 4, 2, 1, kMtu, 2000, 40, 100},
-    {"loss_64k_write_0.1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 1000},
-    {"loss_64k_write_0.5pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 5000},
-    {"loss_64k_write_1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 10000},
+    {"loss_64k_write_0.1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 2000, 40, 1000},
+    {"loss_64k_write_0.5pct", kWriteImm, 65536, 4, 2, 1, kMtu, 2000, 40, 5000},
+    {"loss_64k_write_1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 2000, 40, 10000},
     {"pingpong_64b", kWrite, 64, 1, 1, 1, kMtu, 1000, 50},
 };
 // Local ACK timeouts on lossy lines: longer than all outstanding data takes on the line; 262 us and 17 ms.
