@@ -6109,9 +6109,9 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
     send_records: 64,
-    send_queue_requests: 64,
-    send_queue_buffers: 128,
-    send_queue_fetches: 64,
+    send_queue_requests: 32,
+    send_queue_buffers: 64,
+    send_queue_fetches: 32,
     send_requests_kept: 1024,
     send_burst_bytes: 16384,
     num_msix_vectors: 2048
