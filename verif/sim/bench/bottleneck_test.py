@@ -24,6 +24,8 @@ LONG = ("write_64b_16qp", "atomic_write_8b_16qp", "loss_64k_write_1pct", "write_
 # Their peer loses frames, because 16 queue pairs wait for receives of one queue, and more of them if it or the sender is faster: what that
 # is worth tells nothing of the limit.
 LOSSY = ("srq_send_4k_16qp",)
+# Whatever is faster, other frames are lost, and each timeout more or less, of a NAK or of a frame that was sent again, is 1 % of the time.
+CHANCE = {"loss_64k_write_1pct": 0.05}
 # Not the data path: twice its width also shortens the way of each message.
 RESOURCES = ("pcie", "host_memory", "outstanding")
 
@@ -95,7 +97,7 @@ class Bottleneck(unittest.TestCase):
         for workload, (faster, gain) in self.other.items():
             with self.subTest(workload, faster=faster, bottleneck=self.base[workload][2]):
                 # Beside a limit that is worth much, what makes it wait less is worth a little.
-                self.assertLess(gain, max(MORE, self.named[workload][1] / 10))
+                self.assertLess(gain, max(MORE, self.named[workload][1] / 10, CHANCE.get(workload, 0)))
 
     def test_no_resource_is_worth_more(self):
         for workload, (named, gain) in self.named.items():
