@@ -234,7 +234,7 @@ module vireo_nic
 
   // A narrow data path has fewer under way in host memory's latency.
   localparam int unsigned CqWriterSlots = waiting_packets(DataBits);
-  localparam int unsigned RxBytesPerFrame = is_narrow(DataBits) ? Config.rx_buffer_bytes / 16 : 1024;
+  localparam int unsigned RxBytesPerFrame = 1024;
 
   // The most bytes that each client reads at once. [asserted in the port]
   function automatic logic [FetchClients-1:0][6:0] fetch_bytes();

@@ -20,7 +20,6 @@
 #include "model/common/fifo.h"
 #include "model/common/frame_store.h"
 #include "model/common/level.h"
-#include "model/common/wide_slice.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -28,7 +27,7 @@ namespace vireo::model {
 
 class RxBuffer final : public Block, public FrameStore {
  public:
-  // Of a wide data path; a narrow one has 16 frames.
+  // Same as the RTL's parameter default.
   static constexpr uint32_t kBytesPerFrame = 1024;
   struct Sizes {
     uint32_t data_bits;
@@ -39,8 +38,7 @@ class RxBuffer final : public Block, public FrameStore {
 
   RxBuffer(Agenda& agenda, const Sizes& sizes);
   RxBuffer(Agenda& agenda, const spec::Config& config)
-      : RxBuffer(agenda, {config.datapath_bits, config.rx_buffer_bytes, config.max_frame_bytes,
-                          IsNarrow(config.datapath_bits) ? config.rx_buffer_bytes / 16 : kBytesPerFrame}) {}
+      : RxBuffer(agenda, {config.datapath_bits, config.rx_buffer_bytes, config.max_frame_bytes}) {}
 
   Output<RxToken> frame_out;
   // Pulses, in the cycle in which they are visible; optional.
