@@ -71,13 +71,17 @@ ALONE = {
     "vireo_queue_state.Width": 16,
     "vireo_response_fence.CountBits": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
-    "vireo_send_queue.Requests": 32,
+    "vireo_send_queue.Buffers": lambda config: config["send_queue_buffers"],
+    "vireo_send_queue.Fetches": lambda config: config["send_queue_fetches"],
+    "vireo_send_queue.Requests": lambda config: config["send_queue_requests"],
     "vireo_slice.Depth": 2,
     "vireo_stop_marks.Depth": 64,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],
     "vireo_tx_room.Beats": 4096,
     "vireo_tx_room.MaxBeats": 512,
     "vireo_tx_room.Packets": 64,
+    "vireo_wait_budget.Share": 32,
+    "vireo_wait_budget.WaitBits": 15,
     "vireo_work_fence.CountBits": 10,
 }
 
