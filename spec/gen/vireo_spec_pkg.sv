@@ -6152,7 +6152,7 @@ package vireo_spec_pkg;
     max_frame_bytes: 9728,
     dma_tags: 16,
     rx_buffer_bytes: 32768,
-    tx_buffer_bytes: 16384,
+    tx_buffer_bytes: 32768,
     net_buffer_bytes: 16384,
     dma_read_buffer_bytes: 8192,
     dma_writes: 16,

@@ -187,8 +187,8 @@ TEST_P(Held, NextLifetimeMeetsNoPacketOfTheLastOne) {
   const uint32_t psn = fresh->sq_psn;
   const auto expected = Memory();
   Hold();
-  // With headers it fills the MAC and leaves a packet before it, so that all that follows has room in the gather.
-  Write(*busy, 1, kMacBytes - kMtuBytes);
+  // Fills the MAC and leaves a rest before it.
+  Write(*busy, 1, kMacBytes + 4 * kMtuBytes);
   RunFor(50'000);
   Write(*pair_, 2, 2000, IbWrOpcode::kSend);
   Write(*pair_, 3, 500);
