@@ -4,6 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+
+#include "sim/topology/topology.h"
+#include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim {
 
@@ -19,6 +23,21 @@ struct LossyLine {
   double mac_ns = 0;       // latency of both MACs of one direction
   double most_frames = 0;  // that a queue pair has outstanding
 };
+
+// The times of a wire with MACs at both ends, for RoCE over IPv4 with this path MTU. Loss and most_frames are the
+// caller's.
+inline LossyLine LineOf(const Wire& wire, const MacParameters& mac, uint32_t path_mtu) {
+  constexpr uint32_t kHeaderBytes =
+      spec::Ethernet::kBytes + spec::Ipv4::kBytes + spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
+  constexpr uint32_t kLineBytes = kPreambleBytes + kFcsBytes + kInterframeGapBytes;
+  const auto line_ns = [&wire](uint64_t bytes) {
+    return static_cast<double>(wire.Time(bytes + kLineBytes)) / kPicosecondsPerNanosecond;
+  };
+  return {.frame_ns = line_ns(path_mtu + kHeaderBytes),
+          .answer_ns = line_ns(std::max<uint64_t>(kHeaderBytes + spec::Aeth::kBytes, kMinFrameBytes)),
+          .delay_ns = static_cast<double>(wire.parameters().delay_ns),
+          .mac_ns = static_cast<double>(mac.transmit_latency_ns + mac.receive_latency_ns)};
+}
 
 // Frames on the line for each that is lost: itself, and those of its queue pair behind it that left before the sender
 // knew. The next one shows the gap when it has arrived, and the NAK comes back.

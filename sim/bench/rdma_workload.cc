@@ -75,22 +75,10 @@ constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12, kMostTimeout = 31;
 
 // The most that go-back-N can reach on this line, and how much of it was.
 void AddGoBackN(Bench& bench, const Workload& workload, double loss, Row& row) {
-  constexpr uint32_t kLineBytes = kPreambleBytes + kFcsBytes + kInterframeGapBytes;
-  constexpr uint32_t kHeaderBytes =
-      spec::Ethernet::kBytes + spec::Ipv4::kBytes + spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
-  const Wire& wire = bench.system->topology().wire(0);
-  const auto line_ns = [&](uint64_t bytes) {
-    return static_cast<double>(wire.Time(bytes + kLineBytes)) / kPicosecondsPerNanosecond;
-  };
   const uint32_t payload = uint32_t{128} << static_cast<unsigned>(workload.path_mtu);
-  const MacParameters mac;
-  const uint64_t most_frames = workload.depth * ((workload.bytes + payload - 1) / payload);
-  const LossyLine line{.loss = loss,
-                       .frame_ns = line_ns(payload + kHeaderBytes),
-                       .answer_ns = line_ns(std::max<uint64_t>(kHeaderBytes + spec::Aeth::kBytes, kMinFrameBytes)),
-                       .delay_ns = static_cast<double>(wire.parameters().delay_ns),
-                       .mac_ns = static_cast<double>(mac.transmit_latency_ns + mac.receive_latency_ns),
-                       .most_frames = static_cast<double>(most_frames)};
+  LossyLine line = LineOf(bench.system->topology().wire(0), MacParameters{}, payload);
+  line.loss = loss;
+  line.most_frames = static_cast<double>(workload.depth * ((workload.bytes + payload - 1) / payload));
   const double most = GoBackNShare(line) * payload * 8 / line.frame_ns;
   row.metrics.push_back({kGoBackN, most, "Gb/s"});
   row.metrics.push_back({kGoBackNReached, row.Value("goodput_gbps") / most * 100, "%"});

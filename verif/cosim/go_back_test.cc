@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <set>
-#include <span>
 
-#include "sim/wire/fault.h"
+#include "sim/bench/go_back_n.h"
 #include "verif/cosim/pair_test.h"
 
 namespace vireo::sim {
@@ -19,9 +18,10 @@ using spec::IbWrOpcode;
 
 constexpr uint32_t kMtuBytes = 4096, kMessageBytes = 16384, kMessages = 32;
 constexpr uint32_t kPackets = kMessages * kMessageBytes / kMtuBytes;
-constexpr uint32_t kHeaderBytes = 14 + 20 + 8;  // in front of the BTH
+constexpr uint32_t kBeforeBth = spec::Ethernet::kBytes + spec::Ipv4::kBytes + spec::Udp::kBytes;
+constexpr MacParameters kMac;
 // Between the core and the line, in frames.
-constexpr uint32_t kMacFrames = 32'768 / kMtuBytes;
+constexpr uint32_t kMacFrames = kMac.buffer_bytes / kMtuBytes;
 // In the NIC behind the place where they are dropped, and those that are begun while the hold takes effect.
 constexpr uint32_t kBegunFrames = 6;
 
@@ -29,7 +29,7 @@ class GoBack : public PairTest, protected EventSink {
  protected:
   void OnEvent(const BoundaryEvent& event) override {
     if (event.nic != 0 || event.kind != EventKind::kTransmitEnd || event.payload.size() < kMtuBytes) return;
-    const auto bth = spec::Bth::Decode(event.payload.data() + kHeaderBytes);
+    const auto bth = spec::Bth::Decode(event.payload.data() + kBeforeBth);
     ++frames_;
     psns_.insert(bth.psn);
   }
@@ -40,11 +40,7 @@ class GoBack : public PairTest, protected EventSink {
 TEST_P(GoBack, FramesThatWaitBehindALossAreNotSent) {
   for (const unsigned nth : {2, 9}) {
     SCOPED_TRACE(nth);
-    RdmaSystemOptions options;
-    const FaultScript faults = ParseFaultScript(fmt::format("drop opcode=rc_rdma_write_first nth={}", nth));
-    ASSERT_EQ(faults.error, "");
-    options.faults_out = {faults.rules, {}};
-    Build(options);
+    BuildWith({fmt::format("drop opcode=rc_rdma_write_first nth={}", nth), ""});
     ASSERT_FALSE(HasFatalFailure());
     // The timeout is longer than the time of all frames.
     Connect({.path_mtu = spec::IbMtu::kMtu4096,
@@ -61,13 +57,12 @@ TEST_P(GoBack, FramesThatWaitBehindALossAreNotSent) {
     EXPECT_EQ(std::memcmp(far().memory->data(), near().memory->data(), 4 * size_t{kMessageBytes}), 0);
     EXPECT_EQ(system_->topology().faults_out(0)->hits().front(), 1U);
     EXPECT_EQ(psns_.size(), kPackets);
-    // There and back, with the latencies of the MACs, in frames.
-    const Wire& wire = system_->topology().wire(0);
-    const uint64_t frame_ns = uint64_t{8} * (kMtuBytes + 90) * 1000 / wire.parameters().rate_mbps;
-    const uint64_t away = (2 * (wire.parameters().delay_ns + 80) + 200) / frame_ns + 1;
+    LossyLine line = LineOf(system_->topology().wire(0), kMac, kMtuBytes);
+    line.most_frames = kPackets;
+    const auto away = static_cast<uint32_t>(FramesPerLoss(line));
     fmt::print("{} frames more than packets, {} of them on the line\n", frames_ - kPackets, away);
     EXPECT_GE(frames_, kPackets + 1);
-    EXPECT_LE(frames_, kPackets + 1 + away + kMacFrames + kBegunFrames);
+    EXPECT_LE(frames_, kPackets + away + kMacFrames + kBegunFrames);
     TearDown();
     system_.reset();
   }
