@@ -331,7 +331,7 @@ module vireo_tx_builder
     end else if (clears) begin
       hold_qpn = qp_state_write_i.qpn[QpBits-1:0];
     end
-    is_old = winner_q == InputBits'(InPacket) && !packet_q.is_response && 8'(packet_q.opcode) < 8'(BthOpcodeUcSendFirst)
+    is_old = winner_q == InputBits'(InPacket) && !packet_q.is_response && packet_q.opcode[7:5] == 3'(BthServiceRc)
           && packet_q.epoch != last_epoch;
   end
 
