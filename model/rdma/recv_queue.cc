@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <utility>
 
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
@@ -255,7 +256,7 @@ void RecvQueue::Decide(Cycle now) {
     case Op::kElement: return ServeElement(now);
     case Op::kClear:
       slot.count = 0;
-      slot.stale = slot.requested;
+      slot.stale = slot.requests != 0;
       slot.retries = false;
       slot.dry = false;
       slot.again = false;
@@ -275,8 +276,8 @@ void RecvQueue::Decide(Cycle now) {
       break;
     case Op::kStore: Store(now, event.qpn, slot); break;
     case Op::kRung:
-      slot.again = slot.dry || slot.requested;
-      if (slot.dry && !slot.requested) RequestBatch(now, event.qpn, slot);
+      slot.again = slot.dry || slot.requests != 0;
+      if (slot.dry && slot.requests == 0) RequestBatch(now, event.qpn, slot);
       break;
   }
   slots_.Write(now, event.qpn, slot);
@@ -297,27 +298,28 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     if (limits_.Read(now - 1, qpn).is_shared) ++slot.taken;
     slot.retries = false;
     // Without space for a request, the next receive that is delivered makes it.
-    if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2 && (!slot.dry || slot.again)) {
+    if (slot.requests != kRequestsPerQueue && CanRequest() && slot.count + slot.missing <= sizes_.ahead / 2 &&
+        (!slot.dry || slot.again)) {
       RequestBatch(now, qpn, slot);
     }
   } else if (no_wait_) {
     wait_ = Wait::kNone;
     receive_ = spec::Receive{.status = BufferStatus::kPending};
-    slot.since = !slot.requested;
-    if (!slot.requested && CanRequest()) RequestBatch(now, qpn, slot);
-    slot.retries = slot.requested;
+    slot.since = slot.requests == 0;
+    if (slot.requests == 0 && CanRequest()) RequestBatch(now, qpn, slot);
+    slot.retries = slot.requests != 0;
     if (!slot.retries) retry_ = spec::ReceiveRetry{.qpn = qpn};
   } else if (slot.dry) {
     // What its doorbell announced is, or can be, under way.
-    if (!slot.requested && CanRequest() && slot.again) RequestBatch(now, qpn, slot);
-    if (slot.requested && dry_waits_.MayWait(now)) {
+    if (slot.requests == 0 && CanRequest() && slot.again) RequestBatch(now, qpn, slot);
+    if (slot.requests != 0 && dry_waits_.MayWait(now)) {
       wait_ = Wait::kBatch;
       dry_waits_.Begin(now);
     } else {
       wait_ = Wait::kNone;
       receive_ = spec::Receive{.status = BufferStatus::kEmpty};
     }
-  } else if (slot.requested) {
+  } else if (slot.requests != 0) {
     wait_ = Wait::kBatch;
   } else if (requested_since_) {
     wait_ = Wait::kNone;
@@ -333,14 +335,15 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
 }
 
 void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
-  slot.requested = true;
+  const uint32_t count = std::min(sizes_.ahead - slot.count - slot.missing, kReceivesPerRequest);
+  (slot.requests == 0 ? slot.missing : slot.missing_next) = count;
+  ++slot.requests;
   slot.again = false;
-  slot.missing = std::min(sizes_.ahead - slot.count, kReceivesPerRequest);
   ++requests_;
   ++batches_begun_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
                                  .vq_index = queues_.IndexOf(now, qpn),
-                                 .count = static_cast<uint8_t>(slot.missing)};
+                                 .count = static_cast<uint8_t>(count)};
 }
 
 void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
@@ -355,13 +358,16 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
   if (info.last) {
     ++batches_ended_;
-    slot.dry = slot.missing != 0 && !info.broken && !slot.stale;
-    slot.requested = false;
-    slot.stale = false;
+    const bool is_short = slot.missing != 0 && !info.broken && !slot.stale;
+    --slot.requests;
+    // Only the last one in flight tells that all is in the ring.
+    slot.dry = is_short && (slot.requests == 0 || slot.dry);
+    slot.stale = slot.stale && slot.requests != 0;
+    slot.missing = std::exchange(slot.missing_next, 0);
     // Without a receive only if one may have been posted since the request was made.
     if (slot.retries && (slot.count != 0 || !slot.since)) retry_ = spec::ReceiveRetry{.qpn = qpn};
     slot.retries = false;
-    if (slot.dry && slot.again && CanRequest()) RequestBatch(now, qpn, slot);
+    if (slot.dry && slot.again && slot.requests == 0 && CanRequest()) RequestBatch(now, qpn, slot);
   }
   if (wait_ == Wait::kBatch && wait_qpn_ == qpn) {
     wait_ = Wait::kServe;

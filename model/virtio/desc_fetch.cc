@@ -34,6 +34,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       rings_(sizes.queues),
       windows_(spec::ContextRam::kDescFetchWindow, sizes.queues, on_parity_error),
       positions_(sizes.queues),
+      known_(sizes.queues),
       reported_(sizes.queues),
       failed_(sizes.queues),
       index_jobs_(Channel<IndexJob>::Fifo(sizes.requests)),
@@ -80,6 +81,7 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
                  entry.kind != spec::TableQueueKind::kCq && entry.kind != spec::TableQueueKind::kEvent);
     if (none || entry.reset_positions) {
       positions_.OnTableClear(cycle, write.index);
+      known_.OnTableClear(cycle, write.index);
       reported_.OnTableClear(cycle, write.index);
       failed_.OnTableClear(cycle, write.index);
     }
@@ -99,6 +101,7 @@ void DescFetch::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
 void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   for (auto* rows : {&areas_, &ring_rows_, &list_rows_}) rows->Write(cycle, row.vq_index, row);
   positions_.OnRowClear(cycle, row.vq_index);
+  known_.OnRowClear(cycle, row.vq_index);
   reported_.OnRowClear(cycle, row.vq_index);
   failed_.OnRowClear(cycle, row.vq_index);
 }
@@ -130,13 +133,15 @@ bool DescFetch::IsIdle() const {
          ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 && queue_failure_.IsFree();
 }
 
-// Two reads of one index could return out of order, and the second would then seem to go backwards. The next position
-// of a packed ring is known only after the walk. Queues on the way to stage 1 are not compared, so a client has at most
-// one request on it.
+// Two reads of one index could return out of order, and the second would then seem to go backwards; how many entries
+// are known is written by stage 2. The next position of a packed ring is known only after the walk. Queues on the way
+// to stage 1 are not compared, so a client has at most one request on it.
 bool DescFetch::IsEligible(size_t client) const {
   if ((accepting_ >> client & 1) != 0) return false;
   const spec::BufferRequest& request = buffer_request_in[client].front();
-  return request.by_index || std::find(reading_.begin(), reading_.end(), request.vq_index) == reading_.end();
+  return request.by_index || std::none_of(reading_.begin(), reading_.end(), [&](const Hold& hold) {
+           return hold.vq_index == request.vq_index && !(hold.pushed && request.pushed);
+         });
 }
 
 void DescFetch::Arbitrate(Cycle now) {
@@ -165,20 +170,26 @@ void DescFetch::Accept(Cycle now) {
     } else if (failed_.Read(now, request.vq_index) != 0) {
       accept_kind_ = Kind::kFailed;
     } else {
-      accept_kind_ = request.pushed ? Kind::kPushed : request.by_index ? Kind::kByIndex : Kind::kRead;
+      accept_known_ = known_.Read(now, request.vq_index);
+      const bool is_known = !packed_ && accept_known_ >= request.count;
+      accept_kind_ = request.pushed     ? Kind::kPushed
+                     : request.by_index ? Kind::kByIndex
+                     : is_known         ? Kind::kKnown
+                                        : Kind::kRead;
     }
     accepted_.Begin(now);
     accept_ = AcceptState::kLookup;
   } else {
     const Request from = requests_.Pop(now);
     accepting_ &= ~(uint64_t{1} << from.client);
-    index_jobs_.Push(now, {accept_kind_, from, accept_chains_, accept_area_});
-    if (accept_kind_ == Kind::kRead) {
-      if (!packed_) {
-        index_request_.Load(now,
-                            {.address = accept_area_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
-      }
-      reading_.push_back(from.request.vq_index);
+    index_jobs_.Push(now, {accept_kind_, from, accept_chains_, accept_area_, accept_known_});
+    const bool is_pushed = accept_kind_ == Kind::kPushed;
+    if (accept_kind_ == Kind::kRead && !packed_) {
+      index_request_.Load(now,
+                          {.address = accept_area_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
+    }
+    if (accept_kind_ == Kind::kRead || accept_kind_ == Kind::kKnown || (is_pushed && !packed_)) {
+      reading_.push_back({from.request.vq_index, is_pushed});
     }
     accept_ = AcceptState::kTake;
   }
@@ -205,7 +216,7 @@ void DescFetch::Ring(Cycle now) {
     if (!index_jobs_.CanPop(now) || !ring_jobs_.CanPush(now)) return;
     const IndexJob& job = index_jobs_.front();
     const bool is_pushed = job.kind == Kind::kPushed;
-    if (job.kind != Kind::kRead && !is_pushed) {
+    if (job.kind != Kind::kRead && job.kind != Kind::kKnown && !is_pushed) {
       RingJob next{job.kind, job.from, 1, RdmaError::kOk};
       if (job.kind == Kind::kByIndex) {
         next.place = job.from.request.index & ~kWrap;
@@ -215,7 +226,8 @@ void DescFetch::Ring(Cycle now) {
       index_jobs_.Pop(now);
       return;
     }
-    if (!is_pushed && ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0)) {
+    const bool reads_index = !packed_ && job.kind == Kind::kRead;
+    if (!is_pushed && ((reads_index && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0)) {
       return;
     }
     ring_row_ = ring_rows_.Read(now, job.from.request.vq_index);
@@ -233,11 +245,15 @@ void DescFetch::Ring(Cycle now) {
     RingPushed(now);
   } else if (positions_.CanWrite(now)) {
     const IndexJob job = index_jobs_.Pop(now);
+    const bool reads_index = !packed_ && job.kind == Kind::kRead;
     spec::DmaFetched fetched;
-    if (!packed_) fetched = index_fetched_in.Pop(now);
+    if (reads_index) fetched = index_fetched_in.Pop(now);
     const uint16_t size = ring_row_.queue_size;
-    const uint16_t available = packed_ ? size : static_cast<uint16_t>(Little16(fetched.data) - position_);
-    if (!packed_ && ring_row_.enabled && fetched.resp == 0 && available <= size) {
+    const uint16_t available = packed_       ? size
+                               : reads_index ? static_cast<uint16_t>(Little16(fetched.data) - position_)
+                                             : job.known;
+    uint16_t known = 0;
+    if (reads_index && ring_row_.enabled && fetched.resp == 0 && available <= size) {
       ReportAvailEvent(now, job.from.request.vq_index, job.from.request.count, available);
     }
     RingJob next{Kind::kRead, job.from, 1, RdmaError::kOk, job.chains, packed_};
@@ -265,7 +281,9 @@ void DescFetch::Ring(Cycle now) {
       const unsigned most = packed_ ? kDescriptorsPerRead : kEntriesPerRead;
       next.reads = (before_end + most - 1) / most + (past_end + most - 1) / most;
       if (!packed_) positions_.Write(now, job.from.request.vq_index, static_cast<uint16_t>(position_ + next.count));
+      known = static_cast<uint16_t>(available - next.count);
     }
+    known_.Write(now, job.from.request.vq_index, known);
     ring_jobs_.Push(now, next);
     if (!packed_) reading_.pop_front();
   }
@@ -287,6 +305,8 @@ void DescFetch::RingPushed(Cycle now) {
     positions_.Write(now, request.vq_index,
                      static_cast<uint16_t>(packed_ ? after.at | (after.wrapped ? kWrap : 0) : position_ + 1u));
   }
+  known_.Write(now, request.vq_index, 0);
+  if (!packed_) reading_.pop_front();
   ring_jobs_.Push(now, next);
 }
 

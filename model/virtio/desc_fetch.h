@@ -35,6 +35,7 @@ class DescFetch final : public Block {
   };
   // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
+  static constexpr Cycle kRequestToKnownRingRead = 7;  // so many are known to be available
   static constexpr Cycle kIndexToRingRead = 4;
   static constexpr Cycle kRingToDescriptorRead = 3;
   static constexpr Cycle kDescriptorToBuffer = 4;
@@ -83,7 +84,8 @@ class DescFetch final : public Block {
   std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, reported in the cycle before
 
  private:
-  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kWalked, kPushed };
+  // kKnown: as kRead, but so many entries are known to be available that no index is read.
+  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kWalked, kPushed, kKnown };
   struct Request {
     size_t client;
     spec::BufferRequest request;
@@ -91,8 +93,9 @@ class DescFetch final : public Block {
   struct IndexJob {
     Kind kind;
     Request from;
-    bool chains;    // the queue's buffers may be chains of a packed ring
-    uint64_t area;  // available ring, or packed ring
+    bool chains;     // the queue's buffers may be chains of a packed ring
+    uint64_t area;   // available ring, or packed ring
+    uint16_t known;  // entries known to be available
   };
   struct RingJob {
     Kind kind;
@@ -172,6 +175,8 @@ class DescFetch final : public Block {
   Table<uint8_t> rings_;  // queues whose driver rings the doorbell
   ContextTable<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
+  QueueState<uint16_t>
+      known_;  // entries behind the position known to be available; written by stage 2, read by stage 1
   QueueState<ReportedEvent> reported_;
   QueueState<uint8_t> failed_;
 
@@ -198,7 +203,12 @@ class DescFetch final : public Block {
   Kind accept_kind_ = Kind::kRead;
   uint64_t accept_area_ = 0;
   bool accept_chains_ = false;
-  std::deque<uint16_t> reading_;  // queues whose index read is outstanding, or whose walk is not finished
+  uint16_t accept_known_ = 0;
+  struct Hold {
+    uint16_t vq_index;
+    bool pushed;
+  };
+  std::deque<Hold> reading_;  // queues of requests in front of stage 2, or whose walk is not finished
   const size_t requests_most_;
   Level<bool> ring_packed_{false}, event_idx_{false}, indirect_{false};
   bool packed_ = false;  // in this cycle

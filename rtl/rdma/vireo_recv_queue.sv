@@ -7,8 +7,9 @@
 // belong to the responder, which has one request outstanding.
 //
 // It serves a QP in every state, because ERR flushes and only the responder decides when it needs a receive. A
-// qp_state_write with `clear` discards the ring's content and receives in flight to it. At most one buffer_request of a
-// QP is outstanding, until all of its buffers are in the ring: so one bit per QP marks them as valid or stale.
+// qp_state_write with `clear` discards the ring's content and receives in flight to it. At most two buffer_requests of a
+// QP are outstanding, until all of their buffers are in the ring, and none is sent while there are stale ones: so one
+// bit per QP marks them as valid or stale.
 //
 // When descriptor fetch has returned fewer than it was asked for, the queue is dry: all that is posted is in its ring,
 // until its doorbell rings. So a request that finds nothing there is answered `empty` at once, and the doorbell makes
@@ -256,13 +257,14 @@ module vireo_recv_queue
   typedef struct packed {
     logic [PlaceBits-1:0] first;
     logic [CountBits-1:0] count;
-    logic requested;  // a request is outstanding, or its buffers
-    logic stale;  // its buffers are to be discarded
+    logic [1:0] requests;  // outstanding, or their buffers; 2 at most
+    logic stale;  // their buffers are to be discarded
     logic retries;  // a request was answered `pending`
     logic since;  // after which the outstanding request was made
     logic dry;  // the last request found fewer than it asked for
-    logic again;  // rung since that request or the outstanding one was made
-    logic [RequestCountBits-1:0] missing;  // of the outstanding request, not stored yet
+    logic again;  // rung since that request or the last outstanding one was made
+    logic [RequestCountBits-1:0] missing;  // of the first outstanding request, not stored yet
+    logic [RequestCountBits-1:0] missing_next;  // of the second one
     logic [15:0] taken;  // shared queue: receives delivered since the last clear
     logic armed;  // to report when as many are taken:
     logic [15:0] position;
@@ -595,24 +597,24 @@ module vireo_recv_queue
               slot_new.retries = 1'b0;
               state_d = StDeliver;
               // If there is no space for a request, the next receive that is delivered makes it.
-              request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2)
-                           && (!slot.dry || slot.again);
+              request_batch = !slot.requests[1] && can_request && (!slot.dry || slot.again)
+                           && 32'(slot_new.count) + 32'(slot.missing) <= Ahead / 2;
             end else if (no_wait_q) begin
               wait_d = WaitNone;
               receive_valid_d = 1'b1;
               receive_d = '0;
               receive_d.status = BufferStatusPending;
-              request_batch = !slot.requested && can_request;
-              slot_new.retries = slot.requested || can_request;
-              slot_new.since = !slot.requested;
+              request_batch = slot.requests == '0 && can_request;
+              slot_new.retries = slot.requests != '0 || can_request;
+              slot_new.since = slot.requests == '0;
               if (!slot_new.retries) begin
                 retry_valid_d = 1'b1;
                 retry_d = qpn_q;
               end
             end else if (slot.dry) begin
               // What its doorbell announced is, or can be, under way.
-              request_batch = !slot.requested && can_request && slot.again;
-              if (may_wait && (slot.requested || request_batch)) begin
+              request_batch = slot.requests == '0 && can_request && slot.again;
+              if (may_wait && (slot.requests != '0 || request_batch)) begin
                 wait_d = WaitBatch;
                 dry_waits_d = 1'b1;
               end else begin
@@ -621,7 +623,7 @@ module vireo_recv_queue
                 receive_d = '0;
                 receive_d.status = BufferStatusEmpty;
               end
-            end else if (slot.requested) begin
+            end else if (slot.requests != '0) begin
               wait_d = WaitBatch;
             end else if (requested_since_q) begin
               wait_d = WaitNone;
@@ -661,11 +663,14 @@ module vireo_recv_queue
               end
               if (info.last) begin
                 batch_ends_o = 1'b1;
-                slot_new.requested = 1'b0;
-                slot_new.stale = 1'b0;
+                // Only the last one outstanding tells that all is in the ring.
+                slot_new.dry = slot_new.missing != '0 && !info.broken && !slot.stale && (!slot.requests[1] || slot.dry);
+                request_batch = slot_new.dry && slot.again && can_request && !slot.requests[1];
+                slot_new.requests = slot.requests - 1'b1;
+                slot_new.stale = slot.stale && slot.requests[1];
                 slot_new.retries = 1'b0;
-                slot_new.dry = slot_new.missing != '0 && !info.broken && !slot.stale;
-                request_batch = slot_new.dry && slot.again && can_request;
+                slot_new.missing = slot.missing_next;
+                slot_new.missing_next = '0;
                 // Without a receive only if one may have been posted since the request was made.
                 if (slot.retries && (slot_new.count != '0 || !slot.since)) begin
                   retry_valid_d = 1'b1;
@@ -705,13 +710,13 @@ module vireo_recv_queue
           end
           OpRung: begin
             slot_write = 1'b1;
-            slot_new.again = slot.dry || slot.requested;
-            request_batch = slot.dry && !slot.requested;
+            slot_new.again = slot.dry || slot.requests != '0;
+            request_batch = slot.dry && slot.requests == '0;
           end
           default: begin  // OpClear
             slot_write = 1'b1;
             slot_new.count = '0;
-            slot_new.stale = slot.requested;
+            slot_new.stale = slot.requests != '0;
             slot_new.retries = 1'b0;
             slot_new.dry = 1'b0;
             slot_new.again = 1'b0;
@@ -740,12 +745,13 @@ module vireo_recv_queue
       default: state_d = StChoose;
     endcase
 
-    room = CountBits'(Ahead) - slot_new.count;
+    room = CountBits'(Ahead) - slot_new.count - CountBits'(slot_new.missing);
     request_count = 32'(room) < Most ? RequestCountBits'(room) : ReceiveBuffersPerRequest;
     if (request_batch) begin
-      slot_new.requested = 1'b1;
       slot_new.again = 1'b0;
-      slot_new.missing = request_count;
+      if (slot_new.requests == '0) slot_new.missing = request_count;
+      else slot_new.missing_next = request_count;
+      slot_new.requests = slot_new.requests + 1'b1;
       request_valid_d = 1'b1;
       request_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
                 count: request_count, default: '0};

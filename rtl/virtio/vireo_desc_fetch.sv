@@ -7,6 +7,9 @@
 // has requested. Requests without a read pass through the same FIFOs, so responses are in the order of the requests.
 // Cycle counts: docs/blocks/desc_fetch.md.
 //
+// Of a split ring it keeps how many buffers behind the position the driver had made available when the index was last
+// read: a request for no more than that reads no index.
+//
 // The block owns the available position of every queue. It checks index, head, length and memory window, and stops a
 // queue whose driver violates a rule. A client requests further descriptors of a chain by index (by_index). If a
 // descriptor refers to an indirect table, stage 4 reads the first descriptor of the table and returns it instead, so a
@@ -139,14 +142,15 @@ module vireo_desc_fetch
     KindFailed,   // the queue was stopped earlier
     KindBroken,   // this job stops the queue, for the reason `code`
     KindWalked,   // packed ring: the job contains the descriptor
-    KindPushed    // the job contains the buffer, as the driver has pushed it
+    KindPushed,   // the job contains the buffer, as the driver has pushed it
+    KindKnown     // split ring: as KindRead, but so many entries are known to be available that no index is read
   } kind_e;
 
   typedef struct packed {
     kind_e kind;
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
-    logic [15:0] index;
+    logic [15:0] index;   // by_index: of the descriptor; pushed: position; otherwise entries that are known
     logic [CountBits-1:0] count;
     logic chains;         // packed ring whose buffers may be chains
     logic [63:0] area;    // address of available ring or packed ring; by_index: of the indirect table
@@ -389,15 +393,18 @@ module vireo_desc_fetch
   logic served1, chains1, enabled1, failed1;
   logic row1_corrupt, served1_corrupt;
   logic [63:0] area1;
+  logic [15:0] known1;                  // entries known to be available
   logic unused_failed1_ready;
-  logic index_read;
+  logic index_read, hold;
   logic index_request_valid_d, index_request_valid_q;
   dma_read_request_t index_request_d, index_request_q;
 
-  // Queues with an outstanding index read. There is at most one per queue, because host memory may return the data of
-  // two reads in either order, and the index would then appear to decrease. Packed ring: queues whose descriptors stage
-  // 3 has not yet walked, because the next request starts where the walk ends.
+  // Queues that are held: those of the requests in front of stage 2, which writes how many entries are known, and of
+  // which one at most reads the index: host memory may return the data of two reads in either order, and the index
+  // would then appear to decrease. Pushed requests pass each other's hold. Packed ring: queues whose descriptors stage 3
+  // has not yet walked, because the next request starts where the walk ends.
   logic [Requests-1:0] reading_d, reading_q;
+  logic [Requests-1:0] reading_pushed_d, reading_pushed_q;
   logic [Requests-1:0][15:0] reading_vq_d, reading_vq_q;
   logic [SlotBits-1:0] reading_tail_q, reading_head_q;
   logic index_done, walk_done;
@@ -408,7 +415,8 @@ module vireo_desc_fetch
     for (int unsigned i = 0; i < Clients; i++) begin
       eligible[i] = client_valid[i] && !accepting_q[i];
       for (int unsigned j = 0; j < Requests; j++) begin
-        if (reading_q[j] && reading_vq_q[j] == client_request[i].vq_index && !client_request[i].by_index) begin
+        if (reading_q[j] && reading_vq_q[j] == client_request[i].vq_index && !client_request[i].by_index
+            && !(Push && reading_pushed_q[j] && client_request[i].pushed)) begin
           eligible[i] = 1'b0;
         end
       end
@@ -429,7 +437,8 @@ module vireo_desc_fetch
     if (request_pop) accepting_d[request_client] = 1'b0;
 
     index_job_push = accept_lookup;
-    index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
+    index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index,
+                     index: request.by_index || request.pushed ? request.index : known1,
                      count: request.count, chains: chains1 && ring_packed,
                      area: request.by_index || request.pushed ? request.table_address : area1,
                      indirect: request.by_index && request.indirect, entries: request.table_entries,
@@ -438,22 +447,27 @@ module vireo_desc_fetch
     else if (failed1) index_job_in.kind = KindFailed;
     else if (Push && request.pushed) index_job_in.kind = KindPushed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
+    else if (!ring_packed && known1 >= 16'(request.count)) index_job_in.kind = KindKnown;
 
-    index_read = accept_lookup && index_job_in.kind == KindRead;
-    index_request_valid_d = (index_read && !ring_packed) || walk_read
+    index_read = accept_lookup && !ring_packed && index_job_in.kind == KindRead;
+    hold = accept_lookup && (index_job_in.kind == KindRead || index_job_in.kind == KindKnown
+                             || (!ring_packed && index_job_in.kind == KindPushed));
+    index_request_valid_d = index_read || walk_read
                          || (index_request_valid_q && !index_request_ready_i);
     index_request_d = index_request_q;
     if (walk_read) begin
       index_request_d = walk_request;
-    end else if (index_read && !ring_packed) begin
+    end else if (index_read) begin
       index_request_d = '{address: area1 + 64'(VirtqAvailIdxOffset), bytes: 13'(VirtqAvailRingEntryBytes), tag: '0};
     end
 
     reading_d = reading_q;
     reading_vq_d = reading_vq_q;
+    reading_pushed_d = reading_pushed_q;
     if (index_done || walk_done) reading_d[reading_head_q] = 1'b0;
-    if (index_read) begin
+    if (hold) begin
       reading_d[reading_tail_q] = 1'b1;
+      reading_pushed_d[reading_tail_q] = index_job_in.kind == KindPushed;
       reading_vq_d[reading_tail_q] = request.vq_index;
     end
   end
@@ -473,7 +487,7 @@ module vireo_desc_fetch
       if (pick_valid && pick_ready) winner_q <= pick;
       index_request_valid_q <= index_request_valid_d;
       reading_q <= reading_d;
-      if (index_read) reading_tail_q <= reading_tail_q + 1'b1;
+      if (hold) reading_tail_q <= reading_tail_q + 1'b1;
       if (index_done || walk_done) reading_head_q <= reading_head_q + 1'b1;
     end
   end
@@ -481,6 +495,7 @@ module vireo_desc_fetch
   always_ff @(posedge clk_i) begin
     index_request_q <= index_request_d;
     reading_vq_q <= reading_vq_d;
+    reading_pushed_q <= reading_pushed_d;
   end
 
   assign index_request_valid_o = index_request_valid_q;
@@ -546,6 +561,30 @@ module vireo_desc_fetch
     .read_data_o(failed1)
   );
 
+  // How many entries behind the position the driver is known to have made available. Unknown, that is 0, behind a
+  // pushed buffer. Written by stage 2 whenever it passes a request on.
+  logic known_write;
+  logic [15:0] known_in;
+  logic unused_known_ready;  // that of u_position
+  vireo_queue_state #(
+    .NumQueues(NumQueues),
+    .Width(16)
+  ) u_known1 (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(row_clear),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(known_write),
+    .write_ready_o(unused_known_ready),
+    .write_index_i(index_job.vq_index[QueueBits-1:0]),
+    .write_data_i(known_in),
+    .read_i(accept_take),
+    .read_index_i(request.vq_index[QueueBits-1:0]),
+    .read_data_o(known1)
+  );
+
   // --- Stage 2: computes the number of available entries, reads them and advances the position. Packed ring: reads as
   // many descriptors as buffers were requested.
   typedef enum logic [1:0] {
@@ -573,6 +612,7 @@ module vireo_desc_fetch
   logic rings2;                           // the driver rings doorbells for this queue
   logic reported_known, reported_write;           // avail_event since the queue was enabled
   logic [15:0] reported, index2;
+  logic index_reads;                      // the job has read the index
   logic is_next;                          // the pushed buffer is the queue's next one
   logic position_last;                    // packed ring: the last place
   logic [15:0] position_next;             // behind one buffer
@@ -589,6 +629,8 @@ module vireo_desc_fetch
     index_job_pop = 1'b0;
     index_pop = 1'b0;
     index_done = 1'b0;
+    known_write = 1'b0;
+    known_in = '0;
     available_d = available_q;
     to_end_d = to_end_q;
     at_d = at_q;
@@ -605,7 +647,7 @@ module vireo_desc_fetch
     if (to_end_q < 16'(part)) part = to_end_q[CountBits-1:0];
     if (ring_packed && part > DescriptorsPerRead) part = DescriptorsPerRead;
 
-    ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
+    ring_job_in = '{kind: index_job.kind == KindKnown ? KindRead : index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
                     index: index_job.index, count: CountBits'(1), reads: '0, chains: index_job.chains,
                     held: ring_packed && index_job.kind == KindRead, code: RdmaErrorOk,
                     indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries,
@@ -613,6 +655,7 @@ module vireo_desc_fetch
     // A client that gets fewer buffers than requested waits for a doorbell, so avail_event must be updated. With packed
     // rings the driver always rings, because the device event suppression structure stays zero
     // [virtio 1.3, 2.7.10 and 2.8.10].
+    index_reads = !ring_packed && index_job.kind == KindRead;
     index2 = position + available_q;
     reported_write = 1'b0;
     position_last = 16'(position[PlaceBits-1:0]) == size2 - 16'd1;
@@ -627,10 +670,10 @@ module vireo_desc_fetch
           if (index_job.kind == KindPushed) begin
             ring_take = 1'b1;
             ring_d = RingLookup;
-          end else if (index_job.kind != KindRead) begin
+          end else if (index_job.kind != KindRead && index_job.kind != KindKnown) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
-          end else if ((ring_packed || index_valid) && ring_free) begin
+          end else if ((ring_packed || index_job.kind == KindKnown || index_valid) && ring_free) begin
             ring_take = 1'b1;
             ring_d = RingLookup;
           end
@@ -642,7 +685,7 @@ module vireo_desc_fetch
           available_d = size2;
         end else begin
           at_d = position & (size2 - 16'd1);  // sizes are powers of two [virtio 1.3, 2.7]
-          available_d = index_data.data[15:0] - position;
+          available_d = index_job.kind == KindKnown ? index_job.index : index_data.data[15:0] - position;
         end
         to_end_d = size2 - at_d;
         ring_d = RingIssue;
@@ -652,22 +695,25 @@ module vireo_desc_fetch
           if (position_write_ready && !walk_write) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
+            index_done = !ring_packed;
             ring_d = RingTake;
             position_write = is_next;
+            known_write = 1'b1;
             if (!is_next) ring_job_in.kind = KindEmpty;
           end
         end else if (position_write_ready) begin
           ring_job_push = 1'b1;
           index_job_pop = 1'b1;
-          index_pop = !ring_packed;
+          index_pop = index_reads;
           index_done = !ring_packed;
           ring_d = RingTake;
-          reported_write = event_idx && !ring_packed && enabled2 && rings2 && !index_data.error
+          known_write = 1'b1;
+          reported_write = event_idx && enabled2 && rings2 && index_reads && !index_data.error
                     && available_q <= size2 && available_q < 16'(index_job.count)
                     && !(reported_known && reported == index2);
           if (!enabled2) begin
             ring_job_in.kind = KindEmpty;
-          end else if (!ring_packed && index_data.error) begin
+          end else if (index_reads && index_data.error) begin
             ring_job_in.kind = KindBroken;
             ring_job_in.code = RdmaErrorQueueDmaError;
           end else if (available_q > size2) begin
@@ -679,6 +725,7 @@ module vireo_desc_fetch
           end else begin
             ring_read = 1'b1;
             position_write = !ring_packed;
+            known_in = available_q - 16'(take);
             left_d = take - part;
             if (left_d != '0) ring_d = RingMore;
             ring_job_in.count = take;
@@ -1526,7 +1573,7 @@ module vireo_desc_fetch
                                               descriptor_pop |-> descriptor_valid);
   // Output registers are loaded only if they are free.
   index_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                       (index_read && !ring_packed) || walk_read
+                                       index_read || walk_read
                                        |-> !index_request_valid_q || index_request_ready_i);
   ring_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_read |-> ring_free);
   descriptor_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) descriptor_read |-> list_free);
@@ -1547,9 +1594,9 @@ module vireo_desc_fetch
   // Queues with an index read: allocated and released in order.
   reading_one_release: assert property (@(posedge clk_i) disable iff (!rst_ni) !(index_done && walk_done));
   reading_once: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                 request_valid && !request.by_index |-> !request_queue_read);
+                                 request_valid && !request.by_index && !request.pushed |-> !request_queue_read);
   reading_allocates_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                           index_read |-> !reading_q[reading_tail_q]);
+                                           hold |-> !reading_q[reading_tail_q]);
   reading_releases_used: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                           index_done || walk_done |-> reading_q[reading_head_q]);
   // The counter of outstanding requests neither underflows nor overflows.

@@ -79,10 +79,11 @@ struct Bench {
       EXPECT_TRUE(token.count >= 1 && token.count <= spec::kReceiveBuffersPerRequest);
       // Room for all of them; the one that makes the room is being delivered.
       if (!may_skip[qpn]) {
-        EXPECT_LE(given[qpn].size() + token.count, kSizes.ahead + 1);
+        size_t coming = 0;
+        for (const Asking& other : asking) coming += other.qpn == qpn ? other.count : 0;
+        EXPECT_LE(given[qpn].size() + coming + token.count, kSizes.ahead + 1);
       }
-      EXPECT_FALSE(asked[qpn]);
-      asked[qpn] = true;
+      EXPECT_LE(++asked[qpn], RecvQueue::kRequestsPerQueue);
       asking.push_back({qpn, token.count});
       EXPECT_LE(asking.size(), kSizes.requests);
       if (!hold_answers) AnswerAll();
@@ -131,7 +132,7 @@ struct Bench {
     const auto [qpn, count] = asking.front();
     asking.pop_front();
     const uint16_t vq = QueueOf(qpn);
-    asked[qpn] = false;
+    --asked[qpn];
     const auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
     broken_reported[qpn] = broken[qpn];
     if (got < count) {
@@ -396,7 +397,8 @@ struct Bench {
   std::deque<Posted> ring[16], given[16];  // posted; passed to the block and not delivered
   uint16_t next_head = 0;
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
-  bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_reported[16]{};
+  unsigned asked[16]{};                     // requests that are not answered
+  bool may_skip[16]{}, broken[16]{}, broken_reported[16]{};
   uint64_t came[16]{};
   bool found_end[16]{};  // an answer had fewer than were asked for, and of the next that had not no receive was
                          // delivered
@@ -626,6 +628,58 @@ TEST(RecvQueue, PrefetchesWhenHalfOfTheRingIsLeft) {
   EXPECT_EQ(left, (std::vector<size_t>{0, 5, 5, 5}));
 }
 
+// Each when what is there and what comes is half of the ring, so that a queue has a whole ring under way.
+TEST(RecvQueue, TwoRequestsOfAQueueAreOutstanding) {
+  Bench bench;
+  bench.Post(5, 60);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  bench.hold_answers = true;
+  for (const size_t outstanding : {0, 0, 1, 1, 1, 1, 2}) {
+    bench.Request(5);
+    ASSERT_EQ(bench.Run(20), "");
+    EXPECT_EQ(bench.asking.size(), outstanding) << bench.came[5];
+  }
+  bench.Request(5);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_TRUE(bench.wanted.has_value());
+  ASSERT_EQ(bench.asking.size(), 2u);
+  for (const Bench::Asking& asking : bench.asking) EXPECT_EQ(asking.count, kSizes.ahead / 2);
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  while (bench.came[5] != 60) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
+}
+
+// The one behind it may have found what was posted since; without, the queue is dry.
+TEST(RecvQueue, OnlyTheLastRequestOutstandingTellsThatAQueueIsDry) {
+  for (const uint32_t found : {0u, 2u, 4u}) {
+    SCOPED_TRACE(found);
+    Bench bench;
+    bench.Post(5, kSizes.ahead);
+    EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+    bench.hold_answers = true;
+    bench.rings = false;
+    while (bench.came[5] != kSizes.ahead) {
+      bench.Request(5);
+      ASSERT_EQ(bench.Run(20), "");
+    }
+    ASSERT_EQ(bench.asking.size(), 2u);
+    bench.Request(5);
+    bench.Answer();  // has read the ring as empty
+    ASSERT_EQ(bench.Run(20), "");
+    EXPECT_TRUE(bench.wanted.has_value()) << "another one is under way";
+    bench.Post(5, found);
+    bench.Answer();
+    bench.hold_answers = false;
+    const uint64_t asks = bench.ask.count;
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.got.back().status, found == 0 ? BufferStatus::kEmpty : BufferStatus::kOk);
+    for (uint32_t i = 1; i < found; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+    EXPECT_EQ(bench.ask.count, asks + (found == kSizes.ahead / 2 ? 1 : 0)) << "looks further if it is not dry";
+    EXPECT_EQ(bench.Take(5).status, BufferStatus::kEmpty);
+  }
+}
+
 TEST(RecvQueue, ReceiveFromTheRingDoesNotWaitForHostMemory) {
   Bench bench;
   bench.Post(5, 8);
@@ -775,7 +829,7 @@ TEST(RecvQueue, ReceivePostedAfterThePrefetchReadIsFound) {
       bench.Request(5);
       ASSERT_EQ(bench.Run(20), "");
     }
-    ASSERT_EQ(bench.asking.size(), 1u);  // the prefetch
+    ASSERT_EQ(bench.asking.size(), 2u);  // the prefetches
     bench.broken[5] = broken;
     bench.AnswerAll();  // has read the ring as empty
     bench.broken[5] = false;
@@ -957,10 +1011,20 @@ TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
         bench.Request(5);
         ASSERT_EQ(bench.Run(20), "");
       }
-      ASSERT_EQ(bench.asking.size(), 1u);
+      ASSERT_EQ(bench.asking.size(), 2u);
       if (waits) bench.Request(5);
       ASSERT_EQ(bench.Run(10), "");
-      // The prefetch finds two, which are discarded.
+      // The first prefetch finds two, the second one one: they are discarded.
+      const auto answer = [&](const std::vector<Posted>& lost) {
+        for (size_t i = 0; i < lost.size(); ++i) {
+          bench.buffer.tokens.push_back({.last = i != 0,
+                                         .vq_index = bench.QueueOf(5),
+                                         .head = lost[i].head,
+                                         .address = lost[i].address,
+                                         .bytes = lost[i].bytes});
+        }
+      };
+      bench.Add(5, {});
       bench.Add(5, {});
       bench.Add(5, {});
       if (stage < 1) bench.buffer.rate = 0;
@@ -968,27 +1032,13 @@ TEST(RecvQueue, ClearDiscardsRequestsInFlight) {
       bench.ask.on_token = nullptr;
       std::vector<Posted> lost(bench.ring[5].begin(), bench.ring[5].end());
       if (stage > 0) {
-        for (size_t i = 0; i < 2; ++i) {
-          bench.buffer.tokens.push_back({.last = i == 1,
-                                         .vq_index = bench.QueueOf(5),
-                                         .head = lost[i].head,
-                                         .address = lost[i].address,
-                                         .bytes = lost[i].bytes});
-        }
+        answer(lost);
         if (stage == 2) bench.fetched.rate = 1;
         ASSERT_EQ(bench.Run(6), "");
       }
       bench.Clear(5);
       ASSERT_EQ(bench.Run(6), "");
-      if (stage == 0) {
-        for (size_t i = 0; i < 2; ++i) {
-          bench.buffer.tokens.push_back({.last = i == 1,
-                                         .vq_index = bench.QueueOf(5),
-                                         .head = lost[i].head,
-                                         .address = lost[i].address,
-                                         .bytes = lost[i].bytes});
-        }
-      }
+      if (stage == 0) answer(lost);
       bench.buffer.rate = bench.fetched.rate = 16;
       ASSERT_EQ(bench.Run(60), "");
       if (waits) {

@@ -57,6 +57,32 @@ TEST_P(DescFetchPush, NextPositionIsAnsweredWithoutAnyRead) {
   }
 }
 
+// Of what was known to be available a pushed buffer is one: a request behind it takes no more than there is, also if it
+// comes at once.
+TEST_P(DescFetchPush, NothingIsKnownToBeAvailableBehindIt) {
+  for (unsigned gap = 0; gap < 12; ++gap) {
+    SCOPED_TRACE(gap);
+    Bench b;
+    Start(b, 16);
+    for (int i = 0; i < 6; ++i) Post(b);
+    b.Ask(0, 4, 2);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), 2u);
+    const Ring& ring = b.rings[4];
+    if (b.packed) {
+      const uint16_t place = ring.buffers.front().head;
+      b.AskPushed(4, place, place, 0x1100, 64);
+    } else {
+      b.AskPushed(4, static_cast<uint16_t>(ring.taken), ring.available.front(), 0x1100, 64);
+    }
+    ASSERT_EQ(b.bench.Run(gap), "");
+    b.Ask(0, 4, 4);
+    b.Settle();
+    EXPECT_EQ(b.pushed, 1u);
+    EXPECT_EQ(b.answers.size(), 6u) << "two, the pushed one, and three";
+  }
+}
+
 TEST_P(DescFetchPush, AnotherPositionIsAnsweredEmptyAndChangesNothing) {
   Bench b;
   Start(b);

@@ -125,6 +125,67 @@ TEST(DescFetch, ReadsTheEntriesOfALongRequestAtOnce) {
   take(kMost, 2);  // entries 48 ... 63, 0 ... 15
 }
 
+// Reads of ring and descriptors only, until more is requested than was available when the index was read.
+TEST(DescFetch, BuffersThatWereAvailableNeedNoReadOfTheIndex) {
+  Bench b;
+  b.Enable(5, 64);
+  b.Enable(6, 64);
+  ASSERT_EQ(b.bench.Run(50), "");
+  const auto take = [&](size_t vq, unsigned count, bool reads_index) {
+    b.reads.clear();
+    b.answers.clear();
+    b.Ask(5, vq, count);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), count);
+    EXPECT_TRUE(b.answers.back().last);
+    ASSERT_EQ(b.reads.size(), 1 + count + (reads_index ? 1 : 0));
+    if (reads_index) EXPECT_EQ(b.reads.front().address, Bench::DriverOf(vq) + spec::VirtqAvail::kIdxOffset);
+  };
+  b.MakeAvailable(5, 40);
+  b.MakeAvailable(6, 10);
+  take(5, 8, true);
+  take(6, 4, true);
+  take(5, 16, false);
+  take(6, 5, false);
+  take(5, 15, false);
+  b.MakeAvailable(5, 20);  // one is known
+  take(5, 2, true);
+  take(5, 19, false);
+  b.MakeAvailable(5, 1);
+  take(5, 1, true);
+}
+
+TEST(DescFetch, NothingIsKnownToBeAvailableBehindAReset) {
+  for (const int reset : {0, 1, 2}) {
+    SCOPED_TRACE(reset);
+    Bench b;
+    b.Enable(4, 16);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakeAvailable(4, 16);
+    b.Ask(0, 4, 8);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), 8u);
+    if (reset == 0) {
+      b.SetKind(4, spec::TableQueueKind::kSq, false, true);
+    } else if (reset == 1) {
+      b.SetKind(4, spec::TableQueueKind::kNone);
+      b.SetKind(4, spec::TableQueueKind::kSq);
+    } else {
+      b.Enable(4, 16);
+    }
+    Ring& ring = b.rings[4];
+    ring.index = 0;
+    ring.available.clear();
+    std::fill(ring.head_used.begin(), ring.head_used.end(), false);
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.MakeAvailable(4, 2);
+    b.answers.clear();
+    b.Ask(0, 4, 8);
+    b.Settle();
+    EXPECT_EQ(b.answers.size(), 2u);
+  }
+}
+
 TEST(DescFetch, QueueFailureIsReportedOnceUntilReset) {
   for (const Defect defect : kDefects) {
     for (const uint64_t at : {0u, 3u}) {
@@ -498,6 +559,23 @@ TEST(DescFetch, MeetsDocumentedLatencies) {
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.answers.size(), 3u);
   EXPECT_EQ(b.last_buffer, begin + DescFetch::kDescriptorToBuffer + 2 * DescFetch::kCyclesPerBuffer);
+}
+
+TEST(DescFetch, MeetsDocumentedLatencyOfABufferThatIsKnown) {
+  Bench b;
+  b.Enable(1, 8);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.MakeAvailable(1, 8);
+  b.Ask(0, 1, 3);
+  b.Settle();
+  b.reads.clear();
+  b.Ask(0, 1, 3);
+  const Cycle begin = b.bench.cycle();
+  ASSERT_EQ(b.bench.Run(DescFetch::kRequestToKnownRingRead), "");
+  EXPECT_EQ(b.reads.size(), 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.reads.size(), 1u);
+  EXPECT_EQ(b.last_read, begin + DescFetch::kRequestToKnownRingRead);
 }
 
 TEST(DescFetch, SimultaneousClearsDisturbNoOtherWrite) {
