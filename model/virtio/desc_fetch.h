@@ -35,7 +35,7 @@ class DescFetch final : public Block {
   };
   // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
-  static constexpr Cycle kRequestToKnownRingRead = 7;  // so many are known to be available
+  static constexpr Cycle kRequestToKnownRingRead = 8;  // so many are known to be available
   static constexpr Cycle kIndexToRingRead = 4;
   static constexpr Cycle kRingToDescriptorRead = 3;
   static constexpr Cycle kDescriptorToBuffer = 4;

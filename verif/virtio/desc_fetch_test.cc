@@ -139,7 +139,9 @@ TEST(DescFetch, BuffersThatWereAvailableNeedNoReadOfTheIndex) {
     ASSERT_EQ(b.answers.size(), count);
     EXPECT_TRUE(b.answers.back().last);
     ASSERT_EQ(b.reads.size(), 1 + count + (reads_index ? 1 : 0));
-    if (reads_index) EXPECT_EQ(b.reads.front().address, Bench::DriverOf(vq) + spec::VirtqAvail::kIdxOffset);
+    if (reads_index) {
+      EXPECT_EQ(b.reads.front().address, Bench::DriverOf(vq) + spec::VirtqAvail::kIdxOffset);
+    }
   };
   b.MakeAvailable(5, 40);
   b.MakeAvailable(6, 10);
@@ -176,6 +178,7 @@ TEST(DescFetch, NothingIsKnownToBeAvailableBehindAReset) {
     Ring& ring = b.rings[4];
     ring.index = 0;
     ring.available.clear();
+    ring.added = ring.taken;
     std::fill(ring.head_used.begin(), ring.head_used.end(), false);
     ASSERT_EQ(b.bench.Run(50), "");
     b.MakeAvailable(4, 2);
