@@ -20,7 +20,6 @@ CONFIGS = {row["name"]: row["values"] for row in SPEC["config"]}
 # Parameters that no configuration chooses -> what lint and synthesis give a module that is built alone. Module.Parameter
 # comes before Parameter. A block has what vireo_nic gives it.
 ALONE = {
-    "Ahead": 32,
     "BufferBytes": 32768,
     "Batches": 40,
     "Buffers": 64,
@@ -69,6 +68,7 @@ ALONE = {
     "vireo_net_filter.BytesPerFrame": 128,
     "vireo_nic.ConfigIndex": lambda config: list(CONFIGS.values()).index(config),
     "vireo_queue_state.Width": 16,
+    "vireo_recv_queue.Ahead": lambda config: config["receives_ahead"],
     "vireo_response_fence.CountBits": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
     "vireo_send_queue.Buffers": lambda config: config["send_queue_buffers"],

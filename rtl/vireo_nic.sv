@@ -1537,7 +1537,7 @@ module vireo_nic
 
   vireo_recv_queue #(
     .Config(Config),
-    .Ahead(32'(ReceivesAhead)),
+    .Ahead(Config.receives_ahead),
     .Requests(RecvQueueRequests),
     .Fetches(RecvQueueFetches)
   ) u_recv_queue (

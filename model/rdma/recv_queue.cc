@@ -30,11 +30,12 @@ bool IsOkay(const spec::DmaFetched& fetched) { return fetched.resp == static_cas
 
 }  // namespace
 
-RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config) : RecvQueue(agenda, config, Sizes{}) {}
+RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config)
+    : RecvQueue(agenda, config, Sizes{.ahead = config.receives_ahead}) {}
 
 RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
-      buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kReceivesPerRequest)),
+      buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * std::min(sizes.ahead, kReceivesPerRequest))),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       has_shared_queues_(config.max_srqs != 0),
       max_recv_sge_(config.max_recv_sge),

@@ -30,9 +30,9 @@ class RecvQueue final : public Block {
  public:
   // Sizes outside the configuration.
   struct Sizes {
-    uint32_t ahead = spec::kReceivesAhead;  // receives kept per QP; 8 or more
-    uint32_t requests = 8;                  // outstanding, to descriptor fetch
-    uint32_t fetches = 32;                  // outstanding reads, one per work request
+    uint32_t ahead;         // receives kept per QP; 8 or more
+    uint32_t requests = 8;  // outstanding, to descriptor fetch
+    uint32_t fetches = 32;  // outstanding reads, one per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.

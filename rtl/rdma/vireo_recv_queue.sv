@@ -94,7 +94,7 @@ module vireo_recv_queue
   localparam int unsigned PlaceBits = $clog2(Ahead);
   localparam int unsigned CountBits = PlaceBits + 1;
   localparam int unsigned RequestCountBits = $bits(ReceiveBuffersPerRequest);
-  localparam int unsigned Most = 32'(ReceiveBuffersPerRequest);
+  localparam int unsigned Most = Ahead < 32'(ReceiveBuffersPerRequest) ? Ahead : 32'(ReceiveBuffersPerRequest);  // in one
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
   localparam bit SharedQueues = Config.max_srqs != 0;
@@ -746,7 +746,7 @@ module vireo_recv_queue
     endcase
 
     room = CountBits'(Ahead) - slot_new.count - CountBits'(slot_new.missing);
-    request_count = 32'(room) < Most ? RequestCountBits'(room) : ReceiveBuffersPerRequest;
+    request_count = 32'(room) < Most ? RequestCountBits'(room) : RequestCountBits'(Most);
     if (request_batch) begin
       slot_new.again = 1'b0;
       if (slot_new.requests == '0) slot_new.missing = request_count;

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[45] = {
+inline constexpr ParameterInfo kParameterInfo[46] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -145,6 +145,9 @@ inline constexpr ParameterInfo kParameterInfo[45] = {
     {"send_queue_fetches", &Config::send_queue_fetches, 8u, 128u, true, "reads",
      "Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request",
      "must be 8 to 128 and a power of two"},
+    {"receives_ahead", &Config::receives_ahead, 8u, 128u, true, "entries",
+     "Receive work requests of a QP or of a shared receive queue that are prefetched",
+     "must be 8 to 128 and a power of two"},
     {"send_requests_kept", &Config::send_requests_kept, 2u, 65536u, true, "entries",
      "Send work requests of all QPs that stay in the device after they were read: a replay does not read them again",
      "must be 2 to 65536 and a power of two"},
@@ -197,6 +200,7 @@ inline constexpr uint32_t kSendRecordsMax = 256u;
 inline constexpr uint32_t kSendQueueRequestsMax = 128u;
 inline constexpr uint32_t kSendQueueBuffersMax = 256u;
 inline constexpr uint32_t kSendQueueFetchesMax = 128u;
+inline constexpr uint32_t kReceivesAheadMax = 128u;
 inline constexpr uint32_t kSendRequestsKeptMax = 65536u;
 inline constexpr uint32_t kSendBurstBytesMax = 8388608u;
 inline constexpr uint32_t kNumMsixVectorsMax = 2048u;

@@ -375,9 +375,6 @@ inline constexpr uint8_t kSendAckPackets = 64u;
 // Work requests that are read and go between two bursts of long messages, if they are there. (tokens.toml) Unit: work requests.
 inline constexpr uint8_t kSendReadsPerBurst = 2u;
 
-// Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
-inline constexpr uint8_t kReceivesAhead = 32u;
-
 // Length and alignment of the operand of an atomic operation. (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kAtomicBytes = 8u;
 
@@ -13160,6 +13157,7 @@ struct Config {
   uint32_t send_queue_requests;  // Outstanding requests of the send queue to descriptor fetch [requests]
   uint32_t send_queue_buffers;  // Buffers that the outstanding requests of the send queue ask for [buffers]
   uint32_t send_queue_fetches;  // Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request [reads]
+  uint32_t receives_ahead;  // Receive work requests of a QP or of a shared receive queue that are prefetched [entries]
   uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
   uint32_t send_burst_bytes;  // Maximum that a message sends per round-robin turn of its queue pair: a short message of another one waits for as much of each [bytes]
   uint32_t num_msix_vectors;  // MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is [entries]
@@ -13209,6 +13207,7 @@ inline constexpr Config kNic100 = {
     .send_queue_requests = 32u,
     .send_queue_buffers = 64u,
     .send_queue_fetches = 32u,
+    .receives_ahead = 64u,
     .send_requests_kept = 1024u,
     .send_burst_bytes = 16384u,
     .num_msix_vectors = 2048u,
@@ -13258,6 +13257,7 @@ inline constexpr Config kNic1 = {
     .send_queue_requests = 8u,
     .send_queue_buffers = 16u,
     .send_queue_fetches = 8u,
+    .receives_ahead = 16u,
     .send_requests_kept = 16u,
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 64u,
@@ -13307,6 +13307,7 @@ inline constexpr Config kNic1Rc = {
     .send_queue_requests = 4u,
     .send_queue_buffers = 8u,
     .send_queue_fetches = 8u,
+    .receives_ahead = 8u,
     .send_requests_kept = 8u,
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 8u,

@@ -301,9 +301,6 @@ package vireo_spec_pkg;
   // Work requests that are read and go between two bursts of long messages, if they are there. (tokens.toml)
   localparam logic [1:0] SendReadsPerBurst = 2'h2;
 
-  // Receive work requests of a QP that are prefetched. (tokens.toml)
-  localparam logic [7:0] ReceivesAhead = 8'h20;
-
   // Length and alignment of the operand of an atomic operation. (tokens.toml)
   localparam logic [7:0] AtomicBytes = 8'h8;
 
@@ -6064,6 +6061,7 @@ package vireo_spec_pkg;
     int unsigned send_queue_requests;
     int unsigned send_queue_buffers;
     int unsigned send_queue_fetches;
+    int unsigned receives_ahead;
     int unsigned send_requests_kept;
     int unsigned send_burst_bytes;
     int unsigned num_msix_vectors;
@@ -6112,6 +6110,7 @@ package vireo_spec_pkg;
     send_queue_requests: 32,
     send_queue_buffers: 64,
     send_queue_fetches: 32,
+    receives_ahead: 64,
     send_requests_kept: 1024,
     send_burst_bytes: 16384,
     num_msix_vectors: 2048
@@ -6160,6 +6159,7 @@ package vireo_spec_pkg;
     send_queue_requests: 8,
     send_queue_buffers: 16,
     send_queue_fetches: 8,
+    receives_ahead: 16,
     send_requests_kept: 16,
     send_burst_bytes: 4096,
     num_msix_vectors: 64
@@ -6208,6 +6208,7 @@ package vireo_spec_pkg;
     send_queue_requests: 4,
     send_queue_buffers: 8,
     send_queue_fetches: 8,
+    receives_ahead: 8,
     send_requests_kept: 8,
     send_burst_bytes: 4096,
     num_msix_vectors: 8
