@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <utility>
 
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
@@ -299,8 +298,8 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     if (limits_.Read(now - 1, qpn).is_shared) ++slot.taken;
     slot.retries = false;
     // Without space for a request, the next receive that is delivered makes it.
-    if (slot.requests != kRequestsPerQueue && CanRequest() && slot.count + slot.missing <= sizes_.ahead / 2 &&
-        (!slot.dry || slot.again)) {
+    if (slot.requests != kRequestsPerQueue && CanRequest() &&
+        slot.count + slot.Coming() <= sizes_.ahead - StepOf(sizes_.ahead) && (!slot.dry || slot.again)) {
       RequestBatch(now, qpn, slot);
     }
   } else if (no_wait_) {
@@ -336,9 +335,8 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
 }
 
 void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
-  const uint32_t count = std::min(sizes_.ahead - slot.count - slot.missing, kReceivesPerRequest);
-  (slot.requests == 0 ? slot.missing : slot.missing_next) = count;
-  ++slot.requests;
+  const uint32_t count = std::min(sizes_.ahead - slot.count - slot.Coming(), kReceivesPerRequest);
+  slot.missing[slot.requests++] = static_cast<uint8_t>(count);
   slot.again = false;
   ++requests_;
   ++batches_begun_;
@@ -350,7 +348,7 @@ void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
 void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   const Info info = infos_.Pop(now);
   const spec::DmaFetched fetched = info.reads ? fetched_in.Pop(now) : spec::DmaFetched{};
-  if (info.receive) --slot.missing;
+  if (info.receive) --slot.missing[0];
   if (info.receive && !slot.stale) {
     const uint32_t place = (slot.first + slot.count) % sizes_.ahead;
     ring_[size_t{qpn} * sizes_.ahead + place] =
@@ -359,12 +357,13 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
   if (info.last) {
     ++batches_ended_;
-    const bool is_short = slot.missing != 0 && !info.broken && !slot.stale;
+    const bool is_short = slot.missing[0] != 0 && !info.broken && !slot.stale;
     --slot.requests;
     // Only the last one in flight tells that all is in the ring.
     slot.dry = is_short && (slot.requests == 0 || slot.dry);
     slot.stale = slot.stale && slot.requests != 0;
-    slot.missing = std::exchange(slot.missing_next, 0);
+    std::shift_left(slot.missing.begin(), slot.missing.end(), 1);
+    slot.missing.back() = 0;
     // Without a receive only if one may have been posted since the request was made.
     if (slot.retries && (slot.count != 0 || !slot.since)) retry_ = spec::ReceiveRetry{.qpn = qpn};
     slot.retries = false;

@@ -11,7 +11,9 @@
 // delivered, one more per element that was read with the first one).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -49,7 +51,9 @@ class RecvQueue final : public Block {
   // Requests for receives of dry queues may make others wait this part of the time.
   static constexpr unsigned kWaitShare = 32;
   static constexpr unsigned kWaitBits = 15;         // of the longest wait that counts, in cycles
-  static constexpr uint32_t kRequestsPerQueue = 2;  // outstanding
+  static constexpr uint32_t kRequestsPerQueue = 3;  // outstanding
+  // Asked for at a time while receives are taken.
+  static constexpr uint32_t StepOf(uint32_t ahead) { return ahead < 32 ? ahead / 2 : ahead * 5 / 16; }
 
   RecvQueue(Agenda& agenda, const spec::Config& config);
   RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
@@ -84,17 +88,18 @@ class RecvQueue final : public Block {
   struct Slot {
     uint32_t first = 0;
     uint32_t count = 0;
-    uint32_t requests = 0;      // that are in flight, or their results; kRequestsPerQueue at most
-    bool stale = false;         // their results are to be discarded
-    bool retries = false;       // a request was answered `pending`
-    bool since = false;         // after which the request in flight was made
-    bool dry = false;           // the last request found fewer than it asked for
-    bool again = false;         // rung since that request or the last one in flight was made
-    uint32_t missing = 0;       // of the first request in flight, not stored yet
-    uint32_t missing_next = 0;  // of the second one
-    uint16_t taken = 0;         // shared queue: receives delivered since the last clear
-    bool armed = false;         // to report when as many are taken:
+    uint32_t requests = 0;  // that are in flight, or their results; kRequestsPerQueue at most
+    bool stale = false;     // their results are to be discarded
+    bool retries = false;   // a request was answered `pending`
+    bool since = false;     // after which the request in flight was made
+    bool dry = false;       // the last request found fewer than it asked for
+    bool again = false;     // rung since that request or the last one in flight was made
+    std::array<uint8_t, kRequestsPerQueue> missing = {};  // of each, the first one in place 0: not stored yet
+    uint16_t taken = 0;                                   // shared queue: receives delivered since the last clear
+    bool armed = false;                                   // to report when as many are taken:
     uint16_t position = 0;
+
+    uint32_t Coming() const { return std::accumulate(missing.begin(), missing.end(), 0u); }
   };
   // What firmware has written of a shared queue.
   struct Limit {

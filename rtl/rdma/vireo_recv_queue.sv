@@ -7,9 +7,9 @@
 // belong to the responder, which has one request outstanding.
 //
 // It serves a QP in every state, because ERR flushes and only the responder decides when it needs a receive. A
-// qp_state_write with `clear` discards the ring's content and receives in flight to it. At most two buffer_requests of a
-// QP are outstanding, until all of their buffers are in the ring, and none is sent while there are stale ones: so one
-// bit per QP marks them as valid or stale.
+// qp_state_write with `clear` discards the ring's content and receives in flight to it. At most PerQueue
+// buffer_requests of a QP are outstanding, until all of their buffers are in the ring, and none is sent while there are
+// stale ones: so one bit per QP marks them as valid or stale.
 //
 // When descriptor fetch has returned fewer than it was asked for, the queue is dry: all that is posted is in its ring,
 // until its doorbell rings. So a request that finds nothing there is answered `empty` at once, and the doorbell makes
@@ -96,6 +96,10 @@ module vireo_recv_queue
   localparam int unsigned RequestCountBits = $bits(ReceiveBuffersPerRequest);
   localparam int unsigned Most = Ahead < 32'(ReceiveBuffersPerRequest) ? Ahead : 32'(ReceiveBuffersPerRequest);  // in one
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
+  // While receives are taken, as many are asked for at a time. So that the ring does not run empty meanwhile, several
+  // requests of a queue are outstanding.
+  localparam int unsigned Step = Ahead < 32 ? Ahead / 2 : Ahead * 5 / 16;
+  localparam int unsigned PerQueue = 3;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
   localparam bit SharedQueues = Config.max_srqs != 0;
   // Requests for receives of dry queues may make others wait this part of the time.
@@ -257,14 +261,14 @@ module vireo_recv_queue
   typedef struct packed {
     logic [PlaceBits-1:0] first;
     logic [CountBits-1:0] count;
-    logic [1:0] requests;  // outstanding, or their buffers; 2 at most
+    logic [1:0] requests;  // outstanding, or their buffers; PerQueue at most
     logic stale;  // their buffers are to be discarded
     logic retries;  // a request was answered `pending`
     logic since;  // after which the outstanding request was made
     logic dry;  // the last request found fewer than it asked for
     logic again;  // rung since that request or the last outstanding one was made
-    logic [RequestCountBits-1:0] missing;  // of the first outstanding request, not stored yet
-    logic [RequestCountBits-1:0] missing_next;  // of the second one
+    logic [PerQueue-1:0][RequestCountBits-1:0] missing;  // of each, the first one in place 0: not stored yet
+    logic [CountBits-1:0] coming;  // the sum
     logic [15:0] taken;  // shared queue: receives delivered since the last clear
     logic armed;  // to report when as many are taken:
     logic [15:0] position;
@@ -597,8 +601,8 @@ module vireo_recv_queue
               slot_new.retries = 1'b0;
               state_d = StDeliver;
               // If there is no space for a request, the next receive that is delivered makes it.
-              request_batch = !slot.requests[1] && can_request && (!slot.dry || slot.again)
-                           && 32'(slot_new.count) + 32'(slot.missing) <= Ahead / 2;
+              request_batch = 32'(slot.requests) != PerQueue && can_request && (!slot.dry || slot.again)
+                           && 32'(slot_new.count) + 32'(slot.coming) <= Ahead - Step;
             end else if (no_wait_q) begin
               wait_d = WaitNone;
               receive_valid_d = 1'b1;
@@ -656,7 +660,8 @@ module vireo_recv_queue
               end
             end else begin
               slot_write = 1'b1;
-              slot_new.missing = slot.missing - RequestCountBits'(info.receive);
+              slot_new.missing[0] = slot.missing[0] - RequestCountBits'(info.receive);
+              slot_new.coming = slot.coming - CountBits'(info.receive);
               if (info.receive && !slot.stale) begin
                 place_write = 1'b1;
                 slot_new.count = slot.count + 1'b1;
@@ -664,13 +669,15 @@ module vireo_recv_queue
               if (info.last) begin
                 batch_ends_o = 1'b1;
                 // Only the last one outstanding tells that all is in the ring.
-                slot_new.dry = slot_new.missing != '0 && !info.broken && !slot.stale && (!slot.requests[1] || slot.dry);
-                request_batch = slot_new.dry && slot.again && can_request && !slot.requests[1];
                 slot_new.requests = slot.requests - 1'b1;
-                slot_new.stale = slot.stale && slot.requests[1];
+                slot_new.dry = slot_new.missing[0] != '0 && !info.broken && !slot.stale
+                            && (slot_new.requests == '0 || slot.dry);
+                request_batch = slot_new.dry && slot.again && can_request && slot_new.requests == '0;
+                slot_new.stale = slot.stale && slot_new.requests != '0;
                 slot_new.retries = 1'b0;
-                slot_new.missing = slot.missing_next;
-                slot_new.missing_next = '0;
+                slot_new.coming = slot_new.coming - CountBits'(slot_new.missing[0]);
+                for (int unsigned i = 1; i < PerQueue; i++) slot_new.missing[i-1] = slot.missing[i];
+                slot_new.missing[PerQueue-1] = '0;
                 // Without a receive only if one may have been posted since the request was made.
                 if (slot.retries && (slot_new.count != '0 || !slot.since)) begin
                   retry_valid_d = 1'b1;
@@ -745,12 +752,14 @@ module vireo_recv_queue
       default: state_d = StChoose;
     endcase
 
-    room = CountBits'(Ahead) - slot_new.count - CountBits'(slot_new.missing);
+    room = CountBits'(Ahead) - slot_new.count - slot_new.coming;
     request_count = 32'(room) < Most ? RequestCountBits'(room) : RequestCountBits'(Most);
     if (request_batch) begin
       slot_new.again = 1'b0;
-      if (slot_new.requests == '0) slot_new.missing = request_count;
-      else slot_new.missing_next = request_count;
+      for (int unsigned i = 0; i < PerQueue; i++) begin
+        if (32'(slot_new.requests) == i) slot_new.missing[i] = request_count;
+      end
+      slot_new.coming = slot_new.coming + CountBits'(request_count);
       slot_new.requests = slot_new.requests + 1'b1;
       request_valid_d = 1'b1;
       request_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
