@@ -228,6 +228,8 @@ RingWatch::Target RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) 
         Advance(queue);
       }
       TakePushed(region->queue);
+      // The next entries may be known to the device without another read. Those behind a wrap are of this one.
+      if (place + count != queue.size) queue.index_read = {};
     } else if (region->part == Part::kDescriptors && is_packed_) {
       read.use = Use::kPacked;
       read.buffer.number = queue.first_packed + queue.packed.size();
