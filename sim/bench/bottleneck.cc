@@ -29,6 +29,8 @@ constexpr double kStalls = 0.1;
 // Of the buffers that the smallest request asks for: with fewer the ring was empty. A larger request finds what has
 // come since the one before it, which says nothing of the ring: READs also wait for max_rd_atomic.
 constexpr double kDry = 0.9;
+// Above this, what is asked for is there often enough for the latency of its reads to count as well.
+constexpr double kOftenFound = 0.25;
 // Of the latency of a read: if more is queueing for the link, its rate limits as the latency itself does.
 constexpr double kQueued = 0.5;
 
@@ -153,9 +155,9 @@ std::vector<std::string> WayToMemory(const Row& row, const std::string& block) {
   return {};
 }
 
-// Whether the blocks that ask for the sender's work requests or frames are mostly answered with less than the smallest
-// request asks for.
-bool IsRingDry(const Row& row) {
+// Of the work requests or frames that the sender's blocks ask for, counted as the smallest request asks, the share that
+// they get; 1 if nothing asks.
+double ShareFound(const Row& row) {
   const auto tokens = [&](const std::string& from, const std::string& to) {
     uint64_t sum = 0;
     for (const StreamUse& stream : row.streams) {
@@ -169,7 +171,7 @@ bool IsRingDry(const Row& row) {
   const double asked =
       asked_by("sender.send_queue", spec::kBuffersPerRequest) + asked_by("sender.net_tx", spec::kNetBuffersPerRequest);
   const double got = tokens("sender.desc_fetch", "sender.send_queue") + tokens("sender.desc_fetch", "sender.net_tx");
-  return got < kDry * asked;
+  return asked == 0 ? 1 : got / asked;
 }
 
 // Reads that are outstanding, and for how long.
@@ -278,10 +280,13 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
                                 "answers of other blocks",
                                 BlocksName(block.name), Side(block.name), 100 * block.busy, 100 * block.waits));
   }
-  if (texts.empty() && begins_all && IsRingDry(row)) {
+  const double found = ShareFound(row);
+  if (texts.empty() && begins_all && found < kDry) {
+    const bool often = found >= kOftenFound;
     add(kLimitOutstanding,
-        fmt::format("latency: {} outstanding x {:.0f} ns; the sender often finds no more in the ring", outstanding,
-                    row.Value("latency_ns_p50")));
+        fmt::format("latency: {} outstanding x {:.0f} ns; the sender often finds no more in the ring{}", outstanding,
+                    row.Value("latency_ns_p50"), often ? ", and else waits for host memory" : ""));
+    if (often) row.limits.push_back(kLimitHostMemory);
   } else if (texts.empty()) {
     const Counts counts = end.counts.at(0) - begin.counts.at(0);
     const double idle = IdleLatencyNs(options, counts);
