@@ -79,7 +79,9 @@ SendQueue::Sizes SendQueueSizes(const spec::Config& config, const std::vector<Ni
 }
 DescFetch::Sizes DescFetchSizes(const spec::Config& config, const std::vector<Nic::Faster>& faster) {
   const size_t times = Times(faster, "desc_fetch");
-  DescFetch::Sizes sizes{.queues = QueuesOf(config), .descriptors = times * FetchDepth(config)};
+  DescFetch::Sizes sizes{.queues = QueuesOf(config),
+                         .descriptors = times * FetchDepth(config),
+                         .knows_entries = config.known_entries != 0};
   sizes.requests *= times;
   return sizes;
 }

@@ -44,6 +44,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
               OutputRegister(buffer_out[2], *this), OutputRegister(buffer_out[3], *this),
               OutputRegister(buffer_out[4], *this), OutputRegister(buffer_out[5], *this)},
       requests_most_(sizes.requests),
+      knows_entries_(sizes.knows_entries),
       ring_slots_(kReadsPerRequest * sizes.requests) {
   for (size_t i = 0; i < kClients; ++i) {
     buffer_request_in[i].SetConsumer(this);
@@ -171,7 +172,7 @@ void DescFetch::Accept(Cycle now) {
       accept_kind_ = Kind::kFailed;
     } else {
       accept_known_ = known_.Read(now, request.vq_index);
-      const bool is_known = !packed_ && accept_known_ >= request.count;
+      const bool is_known = knows_entries_ && !packed_ && accept_known_ >= request.count;
       accept_kind_ = request.pushed     ? Kind::kPushed
                      : request.by_index ? Kind::kByIndex
                      : is_known         ? Kind::kKnown
@@ -188,7 +189,7 @@ void DescFetch::Accept(Cycle now) {
       index_request_.Load(now,
                           {.address = accept_area_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
     }
-    if (accept_kind_ == Kind::kRead || accept_kind_ == Kind::kKnown || (is_pushed && !packed_)) {
+    if (accept_kind_ == Kind::kRead || accept_kind_ == Kind::kKnown || (is_pushed && knows_entries_ && !packed_)) {
       reading_.push_back({from.request.vq_index, is_pushed});
     }
     accept_ = AcceptState::kTake;
@@ -306,7 +307,7 @@ void DescFetch::RingPushed(Cycle now) {
                      static_cast<uint16_t>(packed_ ? after.at | (after.wrapped ? kWrap : 0) : position_ + 1u));
   }
   known_.Write(now, request.vq_index, 0);
-  if (!packed_) reading_.pop_front();
+  if (knows_entries_ && !packed_) reading_.pop_front();
   ring_jobs_.Push(now, next);
 }
 

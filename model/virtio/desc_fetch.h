@@ -29,9 +29,10 @@ class DescFetch final : public Block {
  public:
   static constexpr size_t kClients = 6;  // spec::BufferClient
   struct Sizes {
-    size_t queues = 16;       // virtqueues
-    size_t requests = 8;      // outstanding reads of index, and of ring
-    size_t descriptors = 32;  // outstanding reads of descriptors
+    size_t queues = 16;         // virtqueues
+    size_t requests = 8;        // outstanding reads of index, and of ring
+    size_t descriptors = 32;    // outstanding reads of descriptors
+    bool knows_entries = true;  // reads no index for entries that are known to be available
   };
   // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
@@ -210,6 +211,7 @@ class DescFetch final : public Block {
   };
   std::deque<Hold> reading_;  // queues of requests in front of stage 2, or whose walk is not finished
   const size_t requests_most_;
+  const bool knows_entries_;
   Level<bool> ring_packed_{false}, event_idx_{false}, indirect_{false};
   bool packed_ = false;  // in this cycle
   bool accepts_tables_ = false;

@@ -116,6 +116,7 @@ module vireo_desc_fetch
   if (NumQueues < 2) $fatal(1, "NumQueues is less than 2");
 
   localparam bit Push = Config.push_requests != 0;
+  localparam bit Known = Config.known_entries != 0;
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
@@ -447,11 +448,11 @@ module vireo_desc_fetch
     else if (failed1) index_job_in.kind = KindFailed;
     else if (Push && request.pushed) index_job_in.kind = KindPushed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
-    else if (!ring_packed && known1 >= 16'(request.count)) index_job_in.kind = KindKnown;
+    else if (Known && !ring_packed && known1 >= 16'(request.count)) index_job_in.kind = KindKnown;
 
     index_read = accept_lookup && !ring_packed && index_job_in.kind == KindRead;
     hold = accept_lookup && (index_job_in.kind == KindRead || index_job_in.kind == KindKnown
-                             || (!ring_packed && index_job_in.kind == KindPushed));
+                             || (Known && !ring_packed && index_job_in.kind == KindPushed));
     index_request_valid_d = index_read || walk_read
                          || (index_request_valid_q && !index_request_ready_i);
     index_request_d = index_request_q;
@@ -565,25 +566,31 @@ module vireo_desc_fetch
   // pushed buffer. Written by stage 2 whenever it passes a request on.
   logic known_write;
   logic [15:0] known_in;
-  logic unused_known_ready;  // that of u_position
-  vireo_queue_state #(
-    .NumQueues(NumQueues),
-    .Width(16)
-  ) u_known1 (
-    .clk_i,
-    .rst_ni,
-    .row_clear_i(row_clear),
-    .row_clear_index_i(row_index),
-    .table_clear_i(table_clear),
-    .table_clear_index_i(table_index),
-    .write_i(known_write),
-    .write_ready_o(unused_known_ready),
-    .write_index_i(index_job.vq_index[QueueBits-1:0]),
-    .write_data_i(known_in),
-    .read_i(accept_take),
-    .read_index_i(request.vq_index[QueueBits-1:0]),
-    .read_data_o(known1)
-  );
+  if (Known) begin : gen_known
+    logic unused_known_ready;  // that of u_position
+    vireo_queue_state #(
+      .NumQueues(NumQueues),
+      .Width(16)
+    ) u_known1 (
+      .clk_i,
+      .rst_ni,
+      .row_clear_i(row_clear),
+      .row_clear_index_i(row_index),
+      .table_clear_i(table_clear),
+      .table_clear_index_i(table_index),
+      .write_i(known_write),
+      .write_ready_o(unused_known_ready),
+      .write_index_i(index_job.vq_index[QueueBits-1:0]),
+      .write_data_i(known_in),
+      .read_i(accept_take),
+      .read_index_i(request.vq_index[QueueBits-1:0]),
+      .read_data_o(known1)
+    );
+  end else begin : gen_unknown
+    logic unused_known;
+    assign unused_known = ^{known_write, known_in};
+    assign known1 = '0;
+  end
 
   // --- Stage 2: computes the number of available entries, reads them and advances the position. Packed ring: reads as
   // many descriptors as buffers were requested.
@@ -695,7 +702,7 @@ module vireo_desc_fetch
           if (position_write_ready && !walk_write) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
-            index_done = !ring_packed;
+            index_done = Known && !ring_packed;
             ring_d = RingTake;
             position_write = is_next;
             known_write = 1'b1;

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[46] = {
+inline constexpr ParameterInfo kParameterInfo[47] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -90,6 +90,9 @@ inline constexpr ParameterInfo kParameterInfo[46] = {
      "must be 0 to 1"},
     {"push_requests", &Config::push_requests, 0u, 1u, false, "",
      "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory",
+     "must be 0 to 1"},
+    {"known_entries", &Config::known_entries, 0u, 1u, false, "",
+     "1: descriptor fetch keeps how many entries of a split ring are known to be available, and reads no index for them. 0: it reads the index for every request",
      "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
@@ -182,6 +185,7 @@ inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kMemoryWindowsMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kPushRequestsMax = 1u;
+inline constexpr uint32_t kKnownEntriesMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
 inline constexpr uint32_t kParityMax = 1u;
 inline constexpr uint32_t kNetOffloadsMax = 1u;

@@ -13139,6 +13139,7 @@ struct Config {
   uint32_t memory_windows;  // 1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory
+  uint32_t known_entries;  // 1: descriptor fetch keeps how many entries of a split ring are known to be available, and reads no index for them. 0: it reads the index for every request
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t parity;  // 1: a parity bit for each entry of the context memories; 0: without it, and without what it detects
   uint32_t net_offloads;  // 1: transmit and receive checksums of net frames; 0: without their logic
@@ -13189,6 +13190,7 @@ inline constexpr Config kNic100 = {
     .memory_windows = 1u,
     .extensible_requests = 1u,
     .push_requests = 1u,
+    .known_entries = 1u,
     .max_srqs = 256u,
     .parity = 1u,
     .net_offloads = 1u,
@@ -13239,6 +13241,7 @@ inline constexpr Config kNic1 = {
     .memory_windows = 1u,
     .extensible_requests = 1u,
     .push_requests = 0u,
+    .known_entries = 0u,
     .max_srqs = 4u,
     .parity = 1u,
     .net_offloads = 1u,
@@ -13289,6 +13292,7 @@ inline constexpr Config kNic1Rc = {
     .memory_windows = 0u,
     .extensible_requests = 0u,
     .push_requests = 0u,
+    .known_entries = 0u,
     .max_srqs = 0u,
     .parity = 0u,
     .net_offloads = 0u,

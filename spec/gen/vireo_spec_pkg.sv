@@ -6043,6 +6043,7 @@ package vireo_spec_pkg;
     int unsigned memory_windows;
     int unsigned extensible_requests;
     int unsigned push_requests;
+    int unsigned known_entries;
     int unsigned max_srqs;
     int unsigned parity;
     int unsigned net_offloads;
@@ -6092,6 +6093,7 @@ package vireo_spec_pkg;
     memory_windows: 1,
     extensible_requests: 1,
     push_requests: 1,
+    known_entries: 1,
     max_srqs: 256,
     parity: 1,
     net_offloads: 1,
@@ -6141,6 +6143,7 @@ package vireo_spec_pkg;
     memory_windows: 1,
     extensible_requests: 1,
     push_requests: 0,
+    known_entries: 0,
     max_srqs: 4,
     parity: 1,
     net_offloads: 1,
@@ -6190,6 +6193,7 @@ package vireo_spec_pkg;
     memory_windows: 0,
     extensible_requests: 0,
     push_requests: 0,
+    known_entries: 0,
     max_srqs: 0,
     parity: 0,
     net_offloads: 0,
