@@ -78,7 +78,7 @@ class Reads(unittest.TestCase):
     def test_a_switch_takes_what_needs_it(self):
         found = switches.switches()
         self.assertEqual(found["atomics"], ["atomics", "atomic_write", "flush"])
-        self.assertEqual(found["invalidation"], ["invalidation", "memory_windows"])
+        self.assertEqual(found["invalidation"], ["invalidation", "memory_windows", "fast_registration"])
         self.assertIn("max_srqs", found)
         self.assertNotIn("push_requests", found)  # nic1 is without it
         self.assertNotIn("max_inline_bytes", found)

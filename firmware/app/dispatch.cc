@@ -76,6 +76,8 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdReregMr, spec::RdmaAckReregMr, &Firmware::ReregMr>(NewPageListBytes),
     Roce<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw, &Firmware::AllocMw>(),
     Roce<spec::RdmaCmdDeallocMw, Empty, &Firmware::DeallocMw>(),
+    Roce<spec::RdmaCmdAllocMr, spec::RdmaAckAllocMr, &Firmware::AllocMr>(),
+    Roce<spec::RdmaCmdQueryMr, spec::RdmaAckQueryMr, &Firmware::QueryMr>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

@@ -19,13 +19,28 @@ constexpr struct {
   uint32_t spec::Config::*member;
   size_t index;
 } kParameters[] = {
-    VIREO_PARAMETER(net_queue_pairs), VIREO_PARAMETER(num_cqs),        VIREO_PARAMETER(num_qps),
-    VIREO_PARAMETER(num_pds),         VIREO_PARAMETER(num_mrs),        VIREO_PARAMETER(num_translations),
-    VIREO_PARAMETER(num_ahs),         VIREO_PARAMETER(num_gids),       VIREO_PARAMETER(max_queue_entries),
-    VIREO_PARAMETER(max_send_sge),    VIREO_PARAMETER(max_recv_sge),   VIREO_PARAMETER(max_rd_atomic),
-    VIREO_PARAMETER(atomics),         VIREO_PARAMETER(atomic_write),   VIREO_PARAMETER(flush),
-    VIREO_PARAMETER(invalidation),    VIREO_PARAMETER(memory_windows), VIREO_PARAMETER(extensible_requests),
-    VIREO_PARAMETER(push_requests),   VIREO_PARAMETER(max_srqs),       VIREO_PARAMETER(max_path_mtu),
+    VIREO_PARAMETER(net_queue_pairs),
+    VIREO_PARAMETER(num_cqs),
+    VIREO_PARAMETER(num_qps),
+    VIREO_PARAMETER(num_pds),
+    VIREO_PARAMETER(num_mrs),
+    VIREO_PARAMETER(num_translations),
+    VIREO_PARAMETER(num_ahs),
+    VIREO_PARAMETER(num_gids),
+    VIREO_PARAMETER(max_queue_entries),
+    VIREO_PARAMETER(max_send_sge),
+    VIREO_PARAMETER(max_recv_sge),
+    VIREO_PARAMETER(max_rd_atomic),
+    VIREO_PARAMETER(atomics),
+    VIREO_PARAMETER(atomic_write),
+    VIREO_PARAMETER(flush),
+    VIREO_PARAMETER(invalidation),
+    VIREO_PARAMETER(memory_windows),
+    VIREO_PARAMETER(fast_registration),
+    VIREO_PARAMETER(extensible_requests),
+    VIREO_PARAMETER(push_requests),
+    VIREO_PARAMETER(max_srqs),
+    VIREO_PARAMETER(max_path_mtu),
 };
 #undef VIREO_PARAMETER
 

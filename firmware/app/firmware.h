@@ -141,6 +141,8 @@ class Firmware {
   Error RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response);
   Error DeregMr(const spec::RdmaCmdDeregMr& request, Empty&);
   Error ReregMr(const spec::RdmaCmdReregMr& request, spec::RdmaAckReregMr& response);
+  Error AllocMr(const spec::RdmaCmdAllocMr& request, spec::RdmaAckAllocMr& response);
+  Error QueryMr(const spec::RdmaCmdQueryMr& request, spec::RdmaAckQueryMr& response);
   Error AllocMw(const spec::RdmaCmdAllocMw& request, spec::RdmaAckAllocMw& response);
   Error DeallocMw(const spec::RdmaCmdDeallocMw& request, Empty&);
   Error CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response);
@@ -163,6 +165,7 @@ class Firmware {
   bool HasFlush() const;
   bool HasInvalidation() const;
   bool HasWindows() const;
+  uint32_t MaxFastPages() const;  // of a registration by a work request; 0: there is none
   bool HasExtensibleRequests() const;
   bool HasPush() const;
   uint32_t KnownAccess() const;  // rights that exist
@@ -176,8 +179,10 @@ class Firmware {
   void ClearPages(uint32_t first, uint32_t npages);
   void FreePages(uint32_t first, uint32_t npages);
   static void SetRights(spec::TableMr& entry, uint32_t access_flags);
+  static uint32_t RightsOf(const spec::TableMr& entry);
   uint8_t NextKey(uint32_t index);
   uint32_t ActivateMr(spec::TableMr entry, uint32_t access_flags);  // returns the key
+  uint32_t WriteNewMr(spec::TableMr entry);                         // likewise
   void RemoveMr(uint32_t index);
   bool IsBound(uint32_t mrn);  // a window to this region
   // No window is bound to the region from now on, until its entry is written again. False: one is, and nothing changed.

@@ -66,7 +66,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .flush = static_cast<uint8_t>(
                   HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0),
               .max_push = HasPush() ? spec::kRdmaPushMost : uint8_t{0},
-              .max_mw = HasWindows() ? config_.num_mrs : 0};
+              .max_mw = HasWindows() ? config_.num_mrs : 0,
+              .max_fast_mr_pages = MaxFastPages()};
   return Error::kOk;
 }
 
@@ -151,6 +152,11 @@ bool Firmware::HasExtensibleRequests() const {
 
 bool Firmware::HasPush() const { return HasExtensibleRequests() && config_.push_requests != 0; }
 
+// Two for each element of a work request.
+uint32_t Firmware::MaxFastPages() const {
+  return profile_->rdma_has_additions && config_.fast_registration != 0 ? 2 * config_.max_send_sge : 0;
+}
+
 uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;
   return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (HasAtomics() ? Flags::kRemoteAtomic : 0) |
@@ -184,6 +190,14 @@ void Firmware::SetRights(spec::TableMr& entry, uint32_t access_flags) {
   entry.mw_bind = (access_flags & spec::IbAccessFlags::kMwBind) != 0;
 }
 
+uint32_t Firmware::RightsOf(const spec::TableMr& entry) {
+  using Flags = spec::IbAccessFlags;
+  return (entry.local_write ? Flags::kLocalWrite : 0) | (entry.remote_write ? Flags::kRemoteWrite : 0) |
+         (entry.remote_read ? Flags::kRemoteRead : 0) | (entry.remote_atomic ? Flags::kRemoteAtomic : 0) |
+         (entry.flush_global ? Flags::kFlushGlobal : 0) | (entry.flush_persistent ? Flags::kFlushPersistent : 0) |
+         (entry.mw_bind ? Flags::kMwBind : 0);
+}
+
 // A DMA MR is no tenant's, and an invalidate would leave the windows bound.
 bool Firmware::AreWindowsAllowed(const spec::TableMr& entry) {
   return !entry.mw_bind || (!entry.dma && !entry.invalidatable);
@@ -197,9 +211,13 @@ uint8_t Firmware::NextKey(uint32_t index) {
 
 // Activates the entry for datapath and peers: the last step.
 uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
-  const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
   entry.valid = true;
   SetRights(entry, access_flags);
+  return WriteNewMr(entry);
+}
+
+uint32_t Firmware::WriteNewMr(spec::TableMr entry) {
+  const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
   entry.key = NextKey(index);
   device_.WriteEntry(index, entry);
   mr_used_.Set(index);
@@ -334,7 +352,7 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   if (!HasMr(request.mrn)) return Error::kBadMrn;
   const auto old = device_.ReadEntry<spec::TableMr>(request.mrn);
   if (old.mw_bind && IsBound(request.mrn)) return Error::kHandleBusy;
-  if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
+  if (request.flags == 0 || (request.flags & ~known) != 0 || old.is_fast) return Error::kInvalidParameter;
   if (has_pages && request.is_pmem != 0 && (request.is_pmem != 1 || !HasFlush())) return Error::kInvalidParameter;
   if (has_access && !IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
 
@@ -373,6 +391,47 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   --pd_users_[old.pdn];
   ++pd_users_[entry.pdn];
   response.lkey = response.rkey = spec::RdmaKey{.key = entry.key, .index = request.mrn}.ToWord();
+  return Error::kOk;
+}
+
+// The device sets key, range, rights and pages, and clears them; the entry keeps what is reserved. Its pages are
+// written in pairs.
+Firmware::Error Firmware::AllocMr(const spec::RdmaCmdAllocMr& request, spec::RdmaAckAllocMr& response) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (request.max_pages == 0) return Error::kInvalidParameter;
+  if (request.max_pages > MaxFastPages()) return Error::kPageListTooLong;
+  if (mr_used_.FindClear(0, config_.num_mrs, 0) == kNone) return Error::kNoFreeMr;
+  const uint32_t npages = (request.max_pages + 1) / 2 * 2;
+  const uint32_t first = translation_used_.FindRun(npages, config_.num_translations);
+  if (first == kNone) return Error::kNoFreePages;
+
+  for (uint32_t i = 0; i < npages; ++i) translation_used_.Set(first + i);
+  const uint32_t key = WriteNewMr({.invalidatable = true,
+                                   .is_fast = true,
+                                   .npages = npages,
+                                   .first_translation = first,
+                                   .pdn = static_cast<uint16_t>(request.pdn)});
+  response = {.mrn = spec::RdmaKey::FromWord(key).index, .lkey = key, .rkey = key};
+  return Error::kOk;
+}
+
+// Without invalidates the entry is in the device as it was written.
+Firmware::Error Firmware::QueryMr(const spec::RdmaCmdQueryMr& request, spec::RdmaAckQueryMr& response) {
+  if (!HasMr(request.mrn)) return Error::kBadMrn;
+  const auto entry = device_.ReadEntry<spec::TableMr>(request.mrn);
+  const bool is_alive = config_.invalidation == 0 || entry.is_alive;
+  const uint8_t key = entry.is_fast ? entry.device_key : entry.key;
+  response = {.lkey = spec::RdmaKey{.key = key, .index = request.mrn}.ToWord(),
+              .pdn = entry.pdn,
+              .access_flags = RightsOf(entry),
+              .virt_addr = entry.virt_addr,
+              .length = entry.length,
+              .npages = entry.npages,
+              .page_shift = entry.page_shift,
+              .is_alive = is_alive,
+              .invalidatable = entry.invalidatable,
+              .is_fast = entry.is_fast};
+  response.rkey = response.lkey;
   return Error::kOk;
 }
 

@@ -112,6 +112,16 @@ Result<spec::RdmaAckReregMr> RoceCommands::ReregMr(spec::RdmaCmdReregMr request,
   return Send<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>(RdmaCtrlCmd::kReregMr, request, *list);
 }
 
+Result<spec::RdmaAckAllocMr> RoceCommands::AllocMr(uint32_t pdn, uint32_t max_pages) {
+  if (!has_additions()) return NotInProfile("a registration by work requests");
+  return Send<spec::RdmaCmdAllocMr, spec::RdmaAckAllocMr>(RdmaCtrlCmd::kAllocMr, {.pdn = pdn, .max_pages = max_pages});
+}
+
+Result<spec::RdmaAckQueryMr> RoceCommands::QueryMr(uint32_t mrn) {
+  if (!has_additions()) return NotInProfile("a query of a memory region");
+  return Send<spec::RdmaCmdQueryMr, spec::RdmaAckQueryMr>(RdmaCtrlCmd::kQueryMr, {.mrn = mrn});
+}
+
 Result<spec::RdmaAckAllocMw> RoceCommands::AllocMw(uint32_t pdn, spec::RdmaMwType type) {
   if (!has_additions()) return NotInProfile("a memory window");
   return Send<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw>(RdmaCtrlCmd::kAllocMw, {.pdn = pdn, .mw_type = type});

@@ -44,6 +44,11 @@ class RoceCommands {
   // success the device accesses nothing but what the new region allows; if it is refused, the region is as it was.
   Result<spec::RdmaAckReregMr> ReregMr(spec::RdmaCmdReregMr request, std::span<const uint64_t> pages);
 
+  // Profile vireo only. It is registered by work requests; `max_pages` is up to max_fast_mr_pages.
+  Result<spec::RdmaAckAllocMr> AllocMr(uint32_t pdn, uint32_t max_pages);
+  // Profile vireo only.
+  Result<spec::RdmaAckQueryMr> QueryMr(uint32_t mrn);
+
   // Profile vireo only. It is bound by work requests.
   Result<spec::RdmaAckAllocMw> AllocMw(uint32_t pdn, spec::RdmaMwType type);
   // After success nobody accesses memory by it any more.

@@ -108,6 +108,7 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     // IBV_WC_FLUSH, which libibverbs has from version 47 on. No program posts one by the libibverbs that is installed.
     case spec::IbWcOpcode::kFlush: return static_cast<ibv_wc_opcode>(8);
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
+    case spec::IbWcOpcode::kRegMr:  // no program can post one
     case spec::IbWcOpcode::kRecv: break;
   }
   return IBV_WC_RECV;

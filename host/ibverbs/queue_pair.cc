@@ -19,16 +19,17 @@ bool Invalidates(ibv_wr_opcode opcode) { return opcode == IBV_WR_SEND_WITH_INV |
 
 uint64_t SendOperations(const Context& context, ibv_qp_type type) {
   constexpr uint64_t kDatagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-  constexpr uint64_t kUnreliable = kDatagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+  const uint64_t unreliable = kDatagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                              (context.device->has_windows() ? IBV_QP_EX_WITH_BIND_MW : 0) |
+                              (context.device->has_invalidation() ? IBV_QP_EX_WITH_LOCAL_INV : 0);
   switch (type) {
     case IBV_QPT_RC:
-      return kUnreliable | IBV_QP_EX_WITH_RDMA_READ |
+      return unreliable | IBV_QP_EX_WITH_RDMA_READ |
              (context.device->has_atomics() ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD
                                             : 0) |
              (context.device->has_atomic_write() ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0) |
-             (context.device->has_windows() ? IBV_QP_EX_WITH_BIND_MW : 0) |
-             (context.device->has_invalidation() ? IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_LOCAL_INV : 0);
-    case IBV_QPT_UC: return kUnreliable;
+             (context.device->has_invalidation() ? IBV_QP_EX_WITH_SEND_WITH_INV : 0);
+    case IBV_QPT_UC: return unreliable;
     default: return kDatagram;
   }
 }
@@ -174,9 +175,11 @@ int CheckSend(const Qp& qp, const ibv_send_wr& request) {
   const bool is_atomic = IsAtomic(request.opcode);
   const bool invalidates = Invalidates(request.opcode);
   const bool binds = request.opcode == IBV_WR_BIND_MW;
-  if (binds         ? !qp.context().device->has_windows() || base.qp_type != IBV_QPT_RC
+  const bool is_local = binds || request.opcode == IBV_WR_LOCAL_INV;
+  if (base.qp_type != IBV_QPT_RC && (is_local ? base.qp_type != IBV_QPT_UC : invalidates)) return EOPNOTSUPP;
+  if (binds         ? !qp.context().device->has_windows()
       : is_atomic   ? !qp.context().device->has_atomics()
-      : invalidates ? !qp.context().device->has_invalidation() || base.qp_type != IBV_QPT_RC
+      : invalidates ? !qp.context().device->has_invalidation()
                     : request.opcode > IBV_WR_RDMA_READ) {
     return EOPNOTSUPP;
   }

@@ -357,6 +357,7 @@ void Context::ReportQuota(std::span<uint8_t> answer) const {
   least(device.max_mr_pages, quota.pages);
   least(device.max_mr, quota.mrs);
   least(device.max_mw, quota.mrs);
+  device.max_fast_mr_pages = 0;  // their pages could be any memory, so alloc_mr is the service's own
   least(device.max_pd, quota.pds);
   least(device.max_ah, quota.ahs);
   least(device.max_srq, quota.srqs);

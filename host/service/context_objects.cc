@@ -38,6 +38,7 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kRegUserMr: return SizesOf<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>();
     case RdmaCtrlCmd::kReregMr: return SizesOf<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>();
     case RdmaCtrlCmd::kDeregMr: return SizesOf<spec::RdmaCmdDeregMr, NoPayload>();
+    case RdmaCtrlCmd::kQueryMr: return SizesOf<spec::RdmaCmdQueryMr, spec::RdmaAckQueryMr>();
     case RdmaCtrlCmd::kAllocMw: return SizesOf<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw>();
     case RdmaCtrlCmd::kDeallocMw: return SizesOf<spec::RdmaCmdDeallocMw, NoPayload>();
     case RdmaCtrlCmd::kCreateQp: return SizesOf<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>();
@@ -177,6 +178,7 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
       return pages.has_value() ? CheckPages(*pages, command.tail, memory, nullptr) : Status{};
     }
     case RdmaCtrlCmd::kDeregMr: return need_mr(spec::RdmaCmdDeregMr::Decode(request).mrn);
+    case RdmaCtrlCmd::kQueryMr: return need_mr(spec::RdmaCmdQueryMr::Decode(request).mrn);
     case RdmaCtrlCmd::kAllocMw: return need_pd(spec::RdmaCmdAllocMw::Decode(request).pdn);
     case RdmaCtrlCmd::kDeallocMw: {
       const auto window = shared_->windows.find(spec::RdmaCmdDeallocMw::Decode(request).mwn);

@@ -49,6 +49,8 @@ class Device : public std::enable_shared_from_this<Device> {
   bool has_invalidation() const { return attributes_.invalidation != 0; }
   // Memory windows of types 1 and 2B.
   bool has_windows() const { return attributes_.max_mw != 0; }
+  // Regions that work requests register; 0: none. Most pages of one.
+  uint32_t max_fast_pages() const { return attributes_.max_fast_mr_pages; }
   // Send work requests of a base and elements (spec::RdmaSqBase).
   bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
   // Longest send work request that can be pushed, in bytes; 0: none.

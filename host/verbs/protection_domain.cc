@@ -65,6 +65,8 @@ Status MemoryRegion::Modify(const Change& change) {
   return {};
 }
 
+Result<spec::RdmaAckQueryMr> MemoryRegion::Query() { return pd_->device().base().roce().QueryMr(mrn_); }
+
 AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().base().roce().DestroyAh(pd_->pdn(), handle_)); }
 ProtectionDomain::~ProtectionDomain() {
   if (!is_left_) static_cast<void>(Destroy());
@@ -100,6 +102,16 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtua
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(
       new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, virtual_address, length));
+}
+
+Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::AllocateRegion(uint32_t max_pages) {
+  if (device_->max_fast_pages() == 0) {
+    return Error{ErrorCode::kUnsupported, "the device registers no memory by work requests"};
+  }
+  Result<spec::RdmaAckAllocMr> region = device_->base().roce().AllocMr(pdn_, max_pages);
+  if (!region.ok()) return region.error();
+  return std::shared_ptr<MemoryRegion>(
+      new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, 0, 0));
 }
 
 Result<std::shared_ptr<MemoryWindow>> ProtectionDomain::AllocateWindow(spec::RdmaMwType type) {

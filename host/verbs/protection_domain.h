@@ -43,6 +43,8 @@ class MemoryRegion {
   // it, the region is as before. kUnsupported: profile rfc-v2; kInvalidArgument: nothing to change, or a protection
   // domain of another device.
   Status Modify(const Change& change);
+  // The region as the device has it. kUnsupported: profile rfc-v2.
+  Result<spec::RdmaAckQueryMr> Query();
   // Deregisters it before this object ends. kRefused: a memory window is bound to it; it stays.
   Status Deregister();
   // The device keeps the region when this object ends: it is another user's (ProtectionDomain::ImportMr).
@@ -137,6 +139,10 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
                                                  uint8_t page_shift, std::span<const uint64_t> pages,
                                                  bool invalidatable = false, bool is_pmem = false);
+  // A region that work requests of this domain register (SendRequest, reg_mr), with up to `max_pages` pages at any
+  // device addresses, and that an invalidate frees; its keys are of no use before. For trusted users, as RegisterAll.
+  // kUnsupported: the profile or the device has none.
+  Result<std::shared_ptr<MemoryRegion>> AllocateRegion(uint32_t max_pages);
   // kUnsupported: the profile or the device has no memory windows.
   Result<std::shared_ptr<MemoryWindow>> AllocateWindow(spec::RdmaMwType type);
   // A region of another user of this device, whom base() lets share it.

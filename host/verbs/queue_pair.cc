@@ -158,8 +158,13 @@ Status QueuePair::PostSend(const SendRequest& request) {
   if (request.opcode == Opcode::kBindMw && !pd_->device().has_windows()) {
     return Error{ErrorCode::kUnsupported, "the device has no memory windows"};
   }
+  const bool registers = request.opcode == Opcode::kRegMr;
+  if (registers && pd_->device().max_fast_pages() == 0) {
+    return Error{ErrorCode::kUnsupported, "the device registers no memory by work requests"};
+  }
   const bool is_inline = IsInline(request);
-  if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
+  const size_t elements = request.sg_list.size() + (registers ? (request.pages.size() + 1) / 2 : 0);
+  if (is_inline ? request.inline_data.size() > max_inline_data_ : elements > send_.max_sge) {
     return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
                                                   (is_inline ? "inline data" : "elements") +
                                                   " than a work request of this QP may have"};
@@ -169,6 +174,22 @@ Status QueuePair::PostSend(const SendRequest& request) {
 
   uint8_t* const bytes = send_.work->memory->data() + *slot * send_.slot_bytes;
   return send_.Post(*slot, is_extensible_ ? EncodeExtensible(request, bytes) : EncodeFixed(request, bytes));
+}
+
+// The list at bytes + count, or the pages of a registration in its place; returns where it ends.
+size_t QueuePair::EncodeElements(const SendRequest& request, uint8_t* bytes, size_t count) {
+  for (const spec::RdmaSge& sge : request.sg_list) {
+    sge.Encode(bytes + count);
+    count += spec::RdmaSge::kBytes;
+  }
+  if (request.opcode != Opcode::kRegMr) return count;
+  for (size_t i = 0; i < request.pages.size(); i += 2) {
+    const bool has_second = i + 1 < request.pages.size();
+    spec::RdmaPagePair{.first = request.pages[i], .second = has_second ? request.pages[i + 1] : 0}.Encode(bytes +
+                                                                                                          count);
+    count += spec::RdmaPagePair::kBytes;
+  }
+  return count;
 }
 
 // The RFC's format.
@@ -191,6 +212,13 @@ size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const 
                         .rkey = request.rkey,
                         .lkey = request.bind_lkey}
         .Encode(wqe.wr);
+  } else if (request.opcode == Opcode::kRegMr) {
+    spec::RdmaSqReqReg{.virt_addr = request.bind_address,
+                       .length = request.bind_length,
+                       .access_flags = request.bind_access,
+                       .key = request.rkey,
+                       .page_shift = request.page_shift}
+        .Encode(wqe.wr);
   } else if (request.opcode == Opcode::kFlush) {
     spec::RdmaSqReqFlush{.remote_addr = request.remote_addr,
                          .length = request.flush_length,
@@ -206,11 +234,9 @@ size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const 
     std::copy(request.inline_data.begin(), request.inline_data.end(), std::begin(wqe.inline_data));
     spec::RdmaSqReqInlineLen{.inline_len = static_cast<uint16_t>(request.inline_data.size())}.Encode(wqe.size);
   } else {
-    spec::RdmaSqReqNumSge{.num_sge = static_cast<uint32_t>(request.sg_list.size())}.Encode(wqe.size);
-    for (const spec::RdmaSge& sge : request.sg_list) {
-      sge.Encode(bytes + count);
-      count += spec::RdmaSge::kBytes;
-    }
+    const size_t end = EncodeElements(request, bytes, count);
+    spec::RdmaSqReqNumSge{.num_sge = static_cast<uint32_t>((end - count) / spec::RdmaSge::kBytes)}.Encode(wqe.size);
+    count = end;
   }
   wqe.Encode(bytes);
   return count;
@@ -247,6 +273,14 @@ size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) c
     spec::RdmaSqBindRange{.length = request.bind_length, .access_flags = request.bind_access}.Encode(bytes + count);
     count += spec::RdmaSqBindRange::kBytes;
   }
+  if (request.opcode == Opcode::kRegMr && !IsDatagram()) {
+    base.elements |= Element::kRdma | Element::kAtomic;
+    spec::RdmaSqReg{.virt_addr = request.bind_address, .key = request.rkey, .page_shift = request.page_shift}.Encode(
+        bytes + count);
+    count += spec::RdmaSqReg::kBytes;
+    spec::RdmaSqBindRange{.length = request.bind_length, .access_flags = request.bind_access}.Encode(bytes + count);
+    count += spec::RdmaSqBindRange::kBytes;
+  }
   if (request.opcode == Opcode::kFlush && !IsDatagram()) {
     base.elements |= Element::kAtomic;
     spec::RdmaSqFlush{.length = request.flush_length,
@@ -259,12 +293,9 @@ size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) c
     base.elements |= Element::kInlineData;
     std::copy(request.inline_data.begin(), request.inline_data.end(), bytes + count);
     count += request.inline_data.size();
-  } else if (!request.sg_list.empty()) {
+  } else if (const size_t end = EncodeElements(request, bytes, count); end != count) {
     base.elements |= Element::kSgList;
-    for (const spec::RdmaSge& sge : request.sg_list) {
-      sge.Encode(bytes + count);
-      count += spec::RdmaSge::kBytes;
-    }
+    count = end;
   }
   base.Encode(bytes);
   return count;

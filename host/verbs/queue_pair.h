@@ -43,19 +43,24 @@ struct SendRequest {
   std::span<const spec::RdmaSge> sg_list{};
   std::span<const uint8_t> inline_data{};  // with flag inline: replaces sg_list
   uint64_t remote_addr = 0;                // RDMA READ, WRITE; atomic operations, ATOMIC WRITE: a multiple of 8
-  uint32_t rkey = 0;                       // bind_mw: the window's from now on, with its number
+  // bind_mw: the window's from now on, with its number; reg_mr: likewise both keys of the region
+  uint32_t rkey = 0;
   uint64_t compare_add = 0;     // atomic operations: value to compare with, or to add; ATOMIC WRITE: to store
   uint64_t swap = 0;            // atomic_cmp_and_swp: value to store
   uint32_t flush_length = 0;    // flush: bytes from remote_addr on, up to 2^31 - 1
   uint8_t flush_placement = 0;  // flush: spec::FlushPlacement, at least one
   spec::FlushSelectivity flush_selectivity{};  // flush: memory_region: address and length are ignored
-  uint64_t bind_address = 0;                   // bind_mw: first address of the window, in the region of bind_lkey
-  uint64_t bind_length = 0;                    // bind_mw: bytes; 0, of type 1: it ends
-  uint32_t bind_access = 0;                    // bind_mw: spec::IbAccessFlags: remote_*, zero_based
-  uint32_t bind_lkey = 0;                      // bind_mw: of a region with the right mw_bind
-  uint32_t remote_qpn = 0;                     // UD, GSI
-  uint32_t remote_qkey = 0;                    // UD, GSI: the receiver's; with bit 31 set, the QP's own Q_Key is sent
-  const AddressHandle* ah = nullptr;           // UD, GSI; outlives the work request
+  // bind_mw: first address of the window, in the region of bind_lkey; reg_mr: of the region, at this offset in its
+  // first page
+  uint64_t bind_address = 0;
+  uint64_t bind_length = 0;           // bytes; 0, of bind_mw and type 1: it ends
+  uint32_t bind_access = 0;           // spec::IbAccessFlags: remote_*; bind_mw: zero_based; reg_mr: local_write
+  uint32_t bind_lkey = 0;             // bind_mw: of a region with the right mw_bind
+  std::span<const uint64_t> pages{};  // reg_mr: device addresses; two for an element of max_send_sge
+  uint8_t page_shift = spec::kRdmaPageShiftDefault;  // reg_mr
+  uint32_t remote_qpn = 0;                           // UD, GSI
+  uint32_t remote_qkey = 0;           // UD, GSI: the receiver's; with bit 31 set, the QP's own Q_Key is sent
+  const AddressHandle* ah = nullptr;  // UD, GSI; outlives the work request
 };
 
 class QueuePair {
@@ -97,8 +102,8 @@ class QueuePair {
 
   // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
   // than the QP was created for; a receive, if it has a shared receive queue. kUnsupported: an atomic operation, if the
-  // device's atomic_cap is none; an ATOMIC WRITE, FLUSH, bind or invalidate, if it has none. Other errors of a work
-  // request are reported by its completion.
+  // device's atomic_cap is none; an ATOMIC WRITE, FLUSH, bind, registration or invalidate, if it has none. Other errors
+  // of a work request are reported by its completion.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
   // Number of send work requests that can be posted now without kNoSpace.
@@ -121,6 +126,7 @@ class QueuePair {
   bool IsDatagram() const { return type_ == spec::IbQpType::kUd || type_ == spec::IbQpType::kGsi; }
   // Write the work request to `bytes`, of slot_bytes, and return its length.
   size_t EncodeFixed(const SendRequest& request, uint8_t* bytes) const;
+  static size_t EncodeElements(const SendRequest& request, uint8_t* bytes, size_t count);
   size_t EncodeExtensible(const SendRequest& request, uint8_t* bytes) const;
   WorkHalf::Owner owner() const { return {.kind = "QP", .number = qpn_}; }
 

@@ -133,7 +133,11 @@ void Csr::OnQpSends(Cycle now, const spec::QpSends& sends) {
 
 void Csr::OnMrBinding(Cycle at, const spec::MrBinding& binding) {
   bindings_.Write(at, binding.index,
-                  {.is_bound = binding.is_bound, .bound_to = binding.bound_to, .bound_by = binding.bound_by});
+                  {.is_bound = binding.is_bound,
+                   .is_alive = binding.is_alive,
+                   .bound_to = binding.bound_to,
+                   .bound_by = binding.bound_by,
+                   .device_key = binding.device_key});
 }
 
 void Csr::Count(Cycle now, size_t counter) {
@@ -497,7 +501,7 @@ bool Csr::LookUp(Cycle now) {
                          .next_psn = next_psn_.Read(now, index_),
                          .expected_psn = expected_psn_.Read(now, index_)}
         .Encode(second_.data());
-  } else if (is_read && table == MgmtTable::kMr && config_.memory_windows != 0) {
+  } else if (is_read && table == MgmtTable::kMr && config_.invalidation != 0) {
     bindings_.Read(now, index_).Encode(second_.data());
   }
   return true;
@@ -578,7 +582,7 @@ void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
   store_.OnFlip(now, flip);
   enabled_.OnFlip(now, flip);
   engine_state_.OnFlip(now, flip);
-  if (config_.memory_windows != 0) bindings_.OnFlip(now, flip);
+  if (config_.invalidation != 0) bindings_.OnFlip(now, flip);
   on_context_flip(now, flip);
 }
 

@@ -2,6 +2,7 @@
 #include "model/rdma/memory_check.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -16,6 +17,7 @@ constexpr uint64_t kPages = 3;      // reads the page and the next one
 constexpr uint64_t kVisible = 5;    // its response is at the output, if none is before it
 constexpr uint64_t kRefused = 4;    // it ends, if it grants nothing
 constexpr uint64_t kBindWrite = 4;  // a bind writes its window's row
+constexpr uint64_t kRegister = 3;   // a registration writes its region's row, or a pair of pages
 
 static_assert(MemoryCheck::kLatency == FifoTiming::kSliceLatency + kVisible);
 // A response slot is free again in the cycle after its response leaves.
@@ -23,17 +25,18 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
 
-MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation, bool flush,
-                         bool windows, size_t data_bits)
+MemoryCheck::MemoryCheck(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
-      check_in{WideSlice<spec::MemoryCheck>(data_bits), WideSlice<spec::MemoryCheck>(data_bits),
-               WideSlice<spec::MemoryCheck>(data_bits)},
-      mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
-      pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
-      num_mrs_(num_mrs),
-      invalidation_(invalidation),
-      flush_(flush),
-      windows_(windows) {
+      check_in{WideSlice<spec::MemoryCheck>(config.datapath_bits), WideSlice<spec::MemoryCheck>(config.datapath_bits),
+               WideSlice<spec::MemoryCheck>(config.datapath_bits)},
+      mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(config.num_mrs, 2), on_parity_error),
+      pages_(spec::ContextRam::kMemoryCheckTranslation, config.num_translations, on_parity_error),
+      num_mrs_(config.num_mrs),
+      invalidation_(config.invalidation != 0),
+      flush_(config.flush != 0),
+      windows_(config.memory_windows != 0),
+      fast_registration_(config.fast_registration != 0),
+      max_pairs_(config.max_send_sge) {
   for (auto& channel : check_in) channel.SetConsumer(this);
 }
 
@@ -53,9 +56,19 @@ void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
     StartEpoch(now);
     Row row{.mr = spec::TableMr::Decode(write.data)};
     if (!windows_) row.mr.is_window = row.mr.mw_bind = false;
+    if (!fast_registration_) row.mr.is_fast = false;
+    if (row.mr.is_fast) row.pairs = row.mr.npages / 2 % std::bit_ceil(max_pairs_ + 1);
     mrs_.Write(now, written_index_, row);
-    if (windows_) on_binding(now + 1, {.index = static_cast<uint32_t>(written_index_)});
+    if (invalidation_) {
+      on_binding(now + 1,
+                 {.index = static_cast<uint32_t>(written_index_), .is_alive = row.mr.valid, .device_key = row.mr.key});
+    }
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
+    WritePair(now);
+    if (pair_ && pair_->at == now) {
+      ++pair_->at;  // firmware goes first
+      next_take_ = std::max(next_take_, now + 2);
+    }
     pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
   }
 }
@@ -64,13 +77,19 @@ void MemoryCheck::WriteChange(Cycle before) {
   if (!change_ || change_->at >= before) return;
   const Row& row = change_->row;
   mrs_.Write(change_->at, change_->index, row);
-  if (windows_) {
-    on_binding(change_->at + 1, {.index = static_cast<uint32_t>(change_->index),
-                                 .is_bound = row.is_bound,
-                                 .bound_to = change_->bound_to,
-                                 .bound_by = row.bound_by});
-  }
+  on_binding(change_->at + 1, {.index = static_cast<uint32_t>(change_->index),
+                               .is_bound = row.is_bound,
+                               .bound_to = change_->bound_to,
+                               .bound_by = row.bound_by,
+                               .is_alive = row.mr.valid,
+                               .device_key = row.mr.key});
   change_.reset();
+}
+
+void MemoryCheck::WritePair(Cycle before) {
+  if (!pair_ || pair_->at >= before) return;
+  for (size_t i = 0; i < 2; ++i) pages_.Write(pair_->at, (pair_->page + i) % pages_.size(), pair_->addresses[i]);
+  pair_.reset();
 }
 
 void MemoryCheck::StartEpoch(Cycle now) {
@@ -80,6 +99,7 @@ void MemoryCheck::StartEpoch(Cycle now) {
 
 void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
   WriteChange(now);
+  WritePair(now);
   mrs_.OnFlip(now, flip);
   pages_.OnFlip(now, flip);
 }
@@ -133,8 +153,9 @@ bool MemoryCheck::CanTake(Cycle now, size_t client) const {
 
 void MemoryCheck::Take(Cycle now) {
   WriteChange(now);
-  // Those behind an invalidate or a bind find what it has written.
-  if (change_ || now < next_take_) return WakeAt(now + 1);
+  WritePair(now);
+  // Those behind an invalidate, a bind or a registration find what it has written.
+  if (change_ || pair_ || now < next_take_) return WakeAt(now + 1);
   std::array<bool, kClients> requests{};
   for (size_t i = 0; i < kClients; ++i) requests[i] = CanTake(now, i);
   const auto count = std::count(requests.begin(), requests.end(), true);
@@ -153,7 +174,11 @@ void MemoryCheck::Take(Cycle now) {
     next_take_ = now + 2;
     if (Status(access) == spec::MemoryStatus::kOk && !is_overwritten) {
       change_ = Change{.at = now + 1, .index = index};
-      if (access.row.mr.is_window) change_->row.mr = Unbound(access, access.row.mr.is_type_2);
+      if (access.row.mr.is_fast) {
+        change_->row = Unregistered(access);
+      } else if (access.row.mr.is_window) {
+        change_->row.mr = Unbound(access, access.row.mr.is_type_2);
+      }
     }
     WakeAt(now + 1);
   }
@@ -167,6 +192,7 @@ void MemoryCheck::Take(Cycle now) {
     next_take_ = now + kBindInterval;
     WakeAt(now + 1);
   }
+  if (fast_registration_ && (check.maps || check.registers)) Register(now, access, is_overwritten);
   WakeAt(access.taken + kVisible);
   if (count > 1) WakeAt(now + 1);
 }
@@ -200,6 +226,43 @@ void MemoryCheck::BindWindow(Cycle now) {
   row.mr.page_shift = access.row.mr.page_shift;
   row.mr.first_translation = static_cast<uint32_t>(PageOf(access) % pages_.size());
   change_->bound_to = region.index;
+}
+
+void MemoryCheck::Register(Cycle now, const Access& access, bool is_overwritten) {
+  const spec::MemoryCheck& check = access.check;
+  next_take_ = now + kRegisterInterval;
+  WakeAt(next_take_);
+  if (FastStatus(access) != spec::MemoryStatus::kOk) return;
+  if (check.maps) {
+    pair_ = Pair{.at = now + kRegister,
+                 .page = access.row.mr.first_translation + 2 * size_t{static_cast<uint16_t>(check.lkey)},
+                 .addresses = {check.address, BindBytes(check)}};
+    return;
+  }
+  if (is_overwritten) return;
+  change_ = Change{.at = now + kRegister,
+                   .index = spec::RdmaKey::FromWord(check.key).index % mrs_.size(),
+                   .row = Unregistered(access)};
+  spec::TableMr& mr = change_->row.mr;
+  mr.valid = true;
+  mr.local_write = check.local_write;
+  mr.remote_write = check.remote_write;
+  mr.remote_read = check.remote_read;
+  mr.remote_atomic = check.remote_atomic;
+  mr.virt_addr = check.address;
+  mr.length = BindBytes(check);
+  mr.page_shift = static_cast<uint8_t>(check.lkey) % 32;
+}
+
+// A region that can be registered, with the key that it has from now on.
+MemoryCheck::Row MemoryCheck::Unregistered(const Access& access) {
+  const spec::TableMr& mr = access.row.mr;
+  return {.mr = {.invalidatable = mr.invalidatable,
+                 .key = static_cast<uint8_t>(access.check.key),
+                 .is_fast = true,
+                 .first_translation = mr.first_translation,
+                 .pdn = mr.pdn},
+          .pairs = access.row.pairs};
 }
 
 // A window without a region, with the key that it has from now on.
@@ -270,12 +333,33 @@ spec::MemoryStatus MemoryCheck::RegionStatus(const Access& access) const {
   return IsInside(access, BindBytes(check)) ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
 }
 
+// The first reason that applies. [IBTA vol. 1, 10.6.3: the region is in the free state]
+spec::MemoryStatus MemoryCheck::FastStatus(const Access& access) const {
+  const spec::MemoryCheck& check = access.check;
+  const spec::TableMr& mr = access.row.mr;
+  if (!access.index_exists || !mr.is_fast) return spec::MemoryStatus::kKey;
+  if (check.pdn != mr.pdn) return spec::MemoryStatus::kPd;
+  if (mr.valid || ((check.remote_write || check.remote_atomic) && !check.local_write)) {
+    return spec::MemoryStatus::kRights;
+  }
+  if (check.maps) {
+    return static_cast<uint16_t>(check.lkey) < access.row.pairs ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
+  }
+  const uint64_t pairs = static_cast<uint8_t>(check.lkey >> 8), page_shift = static_cast<uint8_t>(check.lkey) % 32;
+  const uint64_t bytes = BindBytes(check), room = 2 * pairs << page_shift;
+  const uint64_t in_page = check.address & ((uint64_t{1} << page_shift) - 1);
+  const bool fits = bytes <= room && in_page <= room - bytes;
+  const bool wraps = check.address + (bytes - 1) < check.address;
+  return pairs <= access.row.pairs && fits && !wraps ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
+}
+
 // The first reason that applies.
 spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
   const spec::MemoryCheck& check = access.check;
   const Row& row = access.row;
   const spec::TableMr& mr = row.mr;
   if (access.bind_status) return *access.bind_status;
+  if (fast_registration_ && (check.maps || check.registers)) return FastStatus(access);
   const auto key = static_cast<uint8_t>(check.key);
   const bool is_remote =
       check.remote_write || check.remote_read || check.remote_atomic || check.flush_global || check.flush_persistent;
@@ -302,9 +386,8 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   spec::MemoryPlace place{};
   place.status = Status(access);
   const spec::MemoryCheck& check = access.check;
-  if (place.status != spec::MemoryStatus::kOk || check.invalidate || access.bind_status || check.bytes > kMostBytes) {
-    return place;
-  }
+  const bool is_access = !check.invalidate && !access.bind_status && !check.maps && !check.registers;
+  if (place.status != spec::MemoryStatus::kOk || !is_access || check.bytes > kMostBytes) return place;
   if (access.row.mr.dma) {
     place.address0 = AddressOf(access);
     place.bytes0 = static_cast<uint16_t>(check.bytes);

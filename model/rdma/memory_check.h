@@ -7,7 +7,8 @@
 //
 // It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every
 // check that is taken after it. And it binds memory windows, whose row is one of a region with a part of another
-// region's pages. KeyFence tells when the accesses that were granted before have ended.
+// region's pages. And it registers regions that firmware allocated for that: pages come in pairs, each like a check,
+// then the range. KeyFence tells when the accesses that were granted before have ended.
 #pragma once
 
 #include <array>
@@ -46,15 +47,13 @@ class MemoryCheck final : public Block {
   static constexpr uint64_t kInterval = 1;
   // From the acceptance of a bind to that of the next check; behind an invalidate it is 2.
   static constexpr uint64_t kBindInterval = 5;
+  // Likewise of a registration, or a pair of its pages.
+  static constexpr uint64_t kRegisterInterval = 4;
   // Accepted checks of a client whose responses have not left.
   static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
-  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true, bool flush = true,
-              bool windows = true, size_t data_bits = 512);
-  MemoryCheck(Agenda& agenda, const spec::Config& config)
-      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0, config.flush != 0,
-                    config.memory_windows != 0, config.datapath_bits) {}
+  MemoryCheck(Agenda& agenda, const spec::Config& config);
 
   std::array<Channel<spec::MemoryCheck>, kClients> check_in;
   std::array<Output<spec::MemoryPlace>, kClients> place_out;
@@ -84,6 +83,7 @@ class MemoryCheck final : public Block {
   // What firmware wrote, and what a bind sets of a window.
   struct Row {
     spec::TableMr mr;
+    uint32_t pairs = 0;  // of a region that work requests register: the most
     bool is_bound = false;
     bool is_zero_based = false;  // accesses begin at address 0, and virt_addr is where it is in the region
     uint32_t bound_by = 0;
@@ -110,6 +110,12 @@ class MemoryCheck final : public Block {
     Row row{};
     uint32_t bound_to = 0;
   };
+  // A pair of pages of a registration.
+  struct Pair {
+    Cycle at;
+    size_t page;  // the first one
+    uint64_t addresses[2];
+  };
   // A bind whose region is read in the cycle behind its take.
   struct Bind {
     Cycle taken;
@@ -126,7 +132,9 @@ class MemoryCheck final : public Block {
   bool CanTake(Cycle now, size_t client) const;
   void Take(Cycle now);
   void WriteChange(Cycle before);
+  void WritePair(Cycle before);
   void BindWindow(Cycle now);
+  void Register(Cycle now, const Access& access, bool is_overwritten);
   static spec::TableMr Unbound(const Access& access, bool is_type_2);
   static uint64_t BindBytes(const spec::MemoryCheck& check);
   static uint64_t FirstAddressOf(const Access& access);
@@ -137,6 +145,8 @@ class MemoryCheck final : public Block {
   bool IsInside(const Access& access, uint64_t bytes) const;
   static spec::MemoryStatus WindowStatus(const Access& access);
   spec::MemoryStatus RegionStatus(const Access& access) const;
+  static Row Unregistered(const Access& access);
+  spec::MemoryStatus FastStatus(const Access& access) const;
   spec::MemoryStatus Status(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
@@ -146,10 +156,13 @@ class MemoryCheck final : public Block {
   bool invalidation_;
   bool flush_;
   bool windows_;
+  bool fast_registration_;
+  uint32_t max_pairs_;
   KeyFence fence_;
   std::optional<Bind> bind_;      // its region is not read yet
   std::optional<Change> change_;  // not written yet
-  Cycle next_take_ = 0;           // no check is taken before: it follows an invalidate or bind
+  std::optional<Pair> pair_;      // likewise
+  Cycle next_take_ = 0;           // no check is taken before: it follows an invalidate, bind or registration
   Cycle written_ = kUnknown;      // firmware's last write of a row
   size_t written_index_ = 0;
   size_t last_ = kClients - 1;   // client granted last

@@ -56,6 +56,16 @@ bool RequestsFlush(const spec::RdmaSqReq& request) {
 constexpr uint32_t kWindowAccess = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead |
                                    spec::IbAccessFlags::kRemoteAtomic | spec::IbAccessFlags::kZeroBased;
 
+// Of a registration.
+constexpr uint32_t kRegionAccess = spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite |
+                                   spec::IbAccessFlags::kRemoteRead | spec::IbAccessFlags::kRemoteAtomic;
+
+bool IsRegistrationLegal(const spec::RdmaSqReq& request) {
+  const auto reg = spec::RdmaSqReqReg::Decode(request.wr);
+  return (reg.access_flags & ~kRegionAccess) == 0 && reg.length != 0 && reg.page_shift >= spec::kRdmaPageShiftMin &&
+         reg.page_shift <= spec::kRdmaPageShiftMax;
+}
+
 bool IsAtomic(IbWcOpcode opcode) { return opcode == IbWcOpcode::kCompSwap || opcode == IbWcOpcode::kFetchAdd; }
 
 // A failure moves it to SQE instead of ERR. [IBTA vol. 1, 10.3.1.6]
@@ -89,7 +99,7 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kSend,
      {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithInvalidate,
       BthOpcode::kRcSendOnlyWithInvalidate}},
-    // These two have no packet.
+    // These three have no packet.
     {BthService::kRc,
      IbWrOpcode::kLocalInv,
      IbWcOpcode::kLocalInv,
@@ -97,6 +107,10 @@ const Requester::Operation Requester::kOperations[] = {
     {BthService::kRc,
      IbWrOpcode::kBindMw,
      IbWcOpcode::kBindMw,
+     {BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly}},
+    {BthService::kRc,
+     IbWrOpcode::kRegMr,
+     IbWcOpcode::kRegMr,
      {BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly}},
     // One request, whatever PSN of its responses it starts with.
     {BthService::kRc,
@@ -139,6 +153,19 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kSend,
      {BthOpcode::kUcSendMiddle, BthOpcode::kUcSendFirst, BthOpcode::kUcSendLastWithImmediate,
       BthOpcode::kUcSendOnlyWithImmediate}},
+    // These three have no packet.
+    {BthService::kUc,
+     IbWrOpcode::kLocalInv,
+     IbWcOpcode::kLocalInv,
+     {BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly}},
+    {BthService::kUc,
+     IbWrOpcode::kBindMw,
+     IbWcOpcode::kBindMw,
+     {BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly}},
+    {BthService::kUc,
+     IbWrOpcode::kRegMr,
+     IbWcOpcode::kRegMr,
+     {BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly, BthOpcode::kUcSendOnly}},
     // A datagram is one packet.
     {BthService::kUd,
      IbWrOpcode::kSend,
@@ -168,6 +195,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       has_flush_(config.flush != 0),
       has_invalidation_(config.invalidation != 0),
       has_windows_(config.memory_windows != 0),
+      has_fast_registration_(config.fast_registration != 0),
       has_extensible_(config.extensible_requests != 0),
       carries_inline_(config.datapath_bits >= 8 * spec::kTxInlineBytes),
       most_read_packets_(kHalfOutstanding / config.send_records),
@@ -317,6 +345,7 @@ bool Requester::RunFront(Cycle now) {
       return true;
     case Front::kPacket: return SendPacket(now);
     case Front::kLeave: return EndEarly(now);
+    case Front::kMap: return MapPages(now);
   }
   return false;
 }
@@ -362,6 +391,7 @@ const Requester::Operation* Requester::FindOperation(BthService service, IbWrOpc
   const bool invalidates = operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv;
   if (!has_invalidation_ && invalidates) return nullptr;
   if (!has_windows_ && operation->wc_opcode == IbWcOpcode::kBindMw) return nullptr;
+  if (!has_fast_registration_ && operation->wc_opcode == IbWcOpcode::kRegMr) return nullptr;
   if (!has_atomics_ && IsAtomic(operation->wc_opcode)) return nullptr;
   if (!has_atomic_write_ && operation->wc_opcode == IbWcOpcode::kAtomicWrite) return nullptr;
   if (!has_flush_ && operation->wc_opcode == IbWcOpcode::kFlush) return nullptr;
@@ -394,7 +424,8 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
     needed |= Element::kUd;
   } else if (operation != nullptr &&
              (IsAtomic(operation->wc_opcode) || operation->wc_opcode == IbWcOpcode::kAtomicWrite ||
-              operation->wc_opcode == IbWcOpcode::kFlush || operation->wc_opcode == IbWcOpcode::kBindMw)) {
+              operation->wc_opcode == IbWcOpcode::kFlush || operation->wc_opcode == IbWcOpcode::kBindMw ||
+              operation->wc_opcode == IbWcOpcode::kRegMr)) {
     needed |= Element::kRdma | Element::kAtomic;
   } else if (operation != nullptr &&
              (operation->wc_opcode == IbWcOpcode::kRdmaWrite || operation->wc_opcode == IbWcOpcode::kRdmaRead)) {
@@ -403,7 +434,8 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
   // Peer's memory and datagram have the same fields in the same places in both formats.
   if ((base.elements & Element::kRdma) != 0) at += spec::RdmaSqRdma::kBytes;
   if ((base.elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
-  const bool is_bind = base.opcode == IbWrOpcode::kBindMw && service == BthService::kRc;
+  const bool is_bind = base.opcode == IbWrOpcode::kBindMw && service != BthService::kUd;
+  const bool is_register = base.opcode == IbWrOpcode::kRegMr && service != BthService::kUd;
   if ((base.elements & Element::kAtomic) != 0 && is_bind) {
     const auto bind = spec::RdmaSqBind::Decode(bytes + spec::RdmaSqBase::kBytes);
     const auto range = spec::RdmaSqBindRange::Decode(bytes + at);
@@ -412,6 +444,16 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
                         .access_flags = range.access_flags,
                         .rkey = bind.rkey,
                         .lkey = bind.lkey}
+        .Encode(parsed.request.wr);
+    at += spec::RdmaSqBindRange::kBytes;
+  } else if ((base.elements & Element::kAtomic) != 0 && is_register) {
+    const auto reg = spec::RdmaSqReg::Decode(bytes + spec::RdmaSqBase::kBytes);
+    const auto range = spec::RdmaSqBindRange::Decode(bytes + at);
+    spec::RdmaSqReqReg{.virt_addr = reg.virt_addr,
+                       .length = range.length,
+                       .access_flags = range.access_flags,
+                       .key = reg.key,
+                       .page_shift = reg.page_shift}
         .Encode(parsed.request.wr);
     at += spec::RdmaSqBindRange::kBytes;
   } else if ((base.elements & Element::kAtomic) != 0) {
@@ -472,7 +514,9 @@ bool Requester::Check(Cycle now) {
   message_.is_read = operation != nullptr &&
                      (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic || message_.is_store);
   message_.is_bind = operation != nullptr && operation->opcode == IbWrOpcode::kBindMw;
-  message_.is_local = operation != nullptr && (operation->opcode == IbWrOpcode::kLocalInv || message_.is_bind);
+  message_.is_register = operation != nullptr && operation->opcode == IbWrOpcode::kRegMr;
+  message_.is_local =
+      operation != nullptr && (operation->opcode == IbWrOpcode::kLocalInv || message_.is_bind || message_.is_register);
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
   if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
@@ -509,10 +553,11 @@ bool Requester::Check(Cycle now) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) || !parsed.has_elements ||
              (message_.is_store && num_sge != 0) || (message_.is_flush && !RequestsFlush(message_.request)) ||
-             (message_.is_local &&
-              (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay)) ||
+             (message_.is_local && (message_.is_inline || (flags & IbSendFlags::kFence) != 0 ||
+                                    (num_sge != 0) != message_.is_register || work.is_replay)) ||
              (message_.is_bind &&
-              (spec::RdmaSqReqBind::Decode(message_.request.wr).access_flags & ~kWindowAccess) != 0)) {
+              (spec::RdmaSqReqBind::Decode(message_.request.wr).access_flags & ~kWindowAccess) != 0) ||
+             (message_.is_register && !IsRegistrationLegal(message_.request))) {
     // What has no packet is never replayed: the work request has changed.
     vendor = RdmaError::kInvalidParameter;
   } else if (!parsed.has_length || (service == BthService::kUd && !may_use_ah)) {
@@ -594,7 +639,8 @@ void Requester::EndCheck() {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
   spec::SendRecord& record = message.record;
-  if (record.status == IbWcStatus::kSuccess && message.total > kMaxMessageBytes) {
+  if (message.is_register) message.length = 0;  // the elements are pages
+  if (record.status == IbWcStatus::kSuccess && !message.is_register && message.total > kMaxMessageBytes) {
     record.status = IbWcStatus::kLocLenErr;
     record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
   }
@@ -637,6 +683,31 @@ void Requester::EndCheck() {
   }
   message.left = sends && !message.is_read ? message.length : 0;  // the request of a READ has no payload
   front_ = sends && work.is_replay && !message.is_read ? Front::kSkip : Front::kPacket;
+  if (sends && message.is_register) front_ = Front::kMap;
+}
+
+// The pages of a registration, a pair at a time. Their answers say nothing that its own one does not.
+bool Requester::MapPages(Cycle now) {
+  if (!entries_.CanPush(now) || check_) return false;
+  Message& message = message_;
+  const spec::RdmaSge& pair = elements_[message.element];  // a RdmaPagePair
+  check_ = spec::MemoryCheck{.key = spec::RdmaSqReqReg::Decode(message.request.wr).key,
+                             .pdn = message.pdn,
+                             .address = pair.addr,
+                             .bytes = pair.length,
+                             .qpn = message.record.qpn,
+                             .lkey = static_cast<uint32_t>(message.element),
+                             .bytes_high = pair.lkey,
+                             .maps = true};
+  Entry entry{.mark = true, .placed = true};
+  entry.record.qpn = message.record.qpn;
+  entries_.Push(now, entry);
+  if (message.element + 1 < elements_.size()) {
+    Advance();
+  } else {
+    front_ = Front::kPacket;
+  }
+  return true;
 }
 
 void Requester::Advance() {
@@ -748,9 +819,9 @@ bool Requester::SendPacket(Cycle now) {
     entry.read_record = ReadRecordOf(now);
   }
   entry.is_local = changes_key;
-  entry.is_bind = changes_key && message.is_bind;
+  entry.is_bind = changes_key && (message.is_bind || message.is_register);
   if (entry.is_bind) {
-    check_ = BindCheck();
+    check_ = message.is_bind ? BindCheck() : RegistrationCheck();
   } else if (changes_key) {
     check_ = spec::MemoryCheck{.key = spec::Ieth::Decode(message.request.imm_data).rkey,
                                .pdn = message.pdn,
@@ -796,6 +867,23 @@ spec::MemoryCheck Requester::BindCheck() const {
           .zero_based = (bind.access_flags & Access::kZeroBased) != 0,
           .lkey = bind.lkey,
           .bytes_high = static_cast<uint32_t>(bind.length >> 32)};
+}
+
+spec::MemoryCheck Requester::RegistrationCheck() const {
+  using Access = spec::IbAccessFlags;
+  const auto reg = spec::RdmaSqReqReg::Decode(message_.request.wr);
+  return {.key = reg.key,
+          .pdn = message_.pdn,
+          .local_write = (reg.access_flags & Access::kLocalWrite) != 0,
+          .remote_write = (reg.access_flags & Access::kRemoteWrite) != 0,
+          .remote_read = (reg.access_flags & Access::kRemoteRead) != 0,
+          .remote_atomic = (reg.access_flags & Access::kRemoteAtomic) != 0,
+          .address = reg.virt_addr,
+          .bytes = static_cast<uint32_t>(reg.length),
+          .qpn = message_.record.qpn,
+          .lkey = reg.page_shift | message_.count << 8,
+          .bytes_high = static_cast<uint32_t>(reg.length >> 32),
+          .registers = true};
 }
 
 // Every READ has one record.
@@ -1005,7 +1093,7 @@ bool Requester::Decide(Cycle now) {
     record.vendor_err = 0;
   } else if (record.status == IbWcStatus::kSuccess && entry.placed &&
              memory_place_in.front().status != MemoryStatus::kOk) {
-    // [IBTA vol. 1, 11.6.2: local protection error, memory window bind error]
+    // [IBTA vol. 1, 11.6.2: local protection error, memory management operation error]
     record.status = entry.is_bind    ? IbWcStatus::kMwBindErr
                     : entry.is_local ? IbWcStatus::kLocQpOpErr
                                      : IbWcStatus::kLocProtErr;

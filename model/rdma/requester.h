@@ -96,7 +96,9 @@ class Requester final : public Block {
 
   void Run(Cycle now) override;
   // At no packet that was begun, and reading no list of elements: what follows depends on the QP's state.
-  bool IsSettled() const { return front_ != Front::kList && front_ != Front::kSum && message_.cut_bytes == 0; }
+  bool IsSettled() const {
+    return front_ != Front::kList && front_ != Front::kSum && front_ != Front::kMap && message_.cut_bytes == 0;
+  }
   // Entries of the queue between the machines, and those of them that have ended.
   uint64_t entries_begun() const { return entries_ended_ + entries_.size(); }
   uint64_t entries_ended() const { return entries_ended_; }
@@ -157,7 +159,7 @@ class Requester final : public Block {
     bool start = false;               // of its packet
     bool room = false;                // with it, for which room is taken
     bool ends = false;                // the last one of its work request
-    bool mark = false;                // nothing else
+    bool mark = false;                // nothing else; with `placed` the answer to a check of pages
     bool more = false;                // the packet continues in the next one
     bool placed = false;              // has a memory_place
     bool direct = false;              // inline data: the payload is at `address`, unless the packet has it
@@ -171,8 +173,8 @@ class Requester final : public Block {
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
-    bool is_local = false;  // the memory_place is the answer to its invalidate or bind; there is no packet
-    bool is_bind = false;   // the latter
+    bool is_local = false;  // the memory_place answers its invalidate, bind or registration; there is no packet
+    bool is_bind = false;   // one of the latter
     bool read = false;      // RDMA READ
     spec::ReadRecord read_record{};
   };
@@ -183,11 +185,12 @@ class Requester final : public Block {
     spec::BthService service{};
     const Operation* operation = nullptr;  // null: there is none
     bool is_atomic = false;
-    bool is_store = false;  // ATOMIC WRITE or FLUSH: its operands are in the work request
-    bool is_flush = false;  // the latter
-    bool is_read = false;   // or atomic: that is treated as a READ, a store as one of no bytes
-    bool is_bind = false;   // bind of a memory window
-    bool is_local = false;  // that or a local invalidate
+    bool is_store = false;     // ATOMIC WRITE or FLUSH: its operands are in the work request
+    bool is_flush = false;     // the latter
+    bool is_read = false;      // or atomic: that is treated as a READ, a store as one of no bytes
+    bool is_bind = false;      // bind of a memory window
+    bool is_register = false;  // registration of a memory region, whose elements are pages
+    bool is_local = false;     // one of these, or a local invalidate
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
     bool is_inline = false;
@@ -214,11 +217,12 @@ class Requester final : public Block {
     uint32_t shift = 0;    // log2 of the path MTU
     uint16_t pdn = 0;
   };
-  enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket, kLeave };
+  enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket, kLeave, kMap };
   enum class Back { kIdle, kDecide, kRead, kJob, kFail };
 
   bool Waits(Cycle now);
   spec::MemoryCheck BindCheck() const;
+  spec::MemoryCheck RegistrationCheck() const;
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
   spec::ReadRecord ReadRecordOf(Cycle now);
@@ -248,6 +252,7 @@ class Requester final : public Block {
   bool ReadList(Cycle now);
   void EndCheck();
   bool SendPacket(Cycle now);
+  bool MapPages(Cycle now);
   void Advance();
   void EndMessage(Cycle now, uint32_t next_psn);
   void PushMark(Cycle now);
@@ -262,6 +267,7 @@ class Requester final : public Block {
   const bool has_flush_;
   const bool has_invalidation_;
   const bool has_windows_;
+  const bool has_fast_registration_;
   const bool has_extensible_;
   const bool carries_inline_;         // where it is one beat
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer

@@ -195,26 +195,29 @@ module vireo_table_command
     .write_data_i(expected_psn_i.psn),
     .read_i(reads_copies), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(expected_psn)
   );
-  // What memory windows are bound to.
+  // What memory regions and windows are in the device.
   typedef struct packed {
+    logic is_alive;
+    logic [7:0] device_key;
     logic is_bound;
     logic [MrBits-1:0] bound_to;
     logic [$clog2(NumQps)-1:0] bound_by;
   } binding_t;
   binding_t binding;
   logic binding_corrupt;
-  if (Config.memory_windows != 0) begin : gen_windows
+  if (Config.invalidation != 0) begin : gen_bindings
     vireo_context_table #(
       .HasParity(Config.parity != 0),
       .Width($bits(binding_t)), .Depth(MrDepth), .Ram(ContextRamManagementMrBinding)
     ) u_binding (
       .clk_i, .rst_ni,
       .write_i(mr_binding_valid_i), .write_address_i(mr_binding_i.index[MrBits-1:0]),
-      .write_data_i({mr_binding_i.is_bound, mr_binding_i.bound_to[MrBits-1:0], mr_binding_i.bound_by[$clog2(NumQps)-1:0]}),
+      .write_data_i({mr_binding_i.is_alive, mr_binding_i.device_key, mr_binding_i.is_bound, mr_binding_i.bound_to[MrBits-1:0],
+                     mr_binding_i.bound_by[$clog2(NumQps)-1:0]}),
       .read_i(reads_copies), .read_address_i(index_q[MrBits-1:0]), .read_data_o(binding),
       .corrupt_o(binding_corrupt), .flip_valid_i, .flip_i
     );
-  end else begin : gen_no_windows
+  end else begin : gen_no_bindings
     assign binding = '0;
     assign binding_corrupt = 1'b0;
   end
@@ -233,6 +236,8 @@ module vireo_table_command
     virtqueue = '0;
     virtqueue.enabled = enabled;
     mr = '0;
+    mr.is_alive = binding.is_alive;
+    mr.device_key = binding.device_key;
     mr.is_bound = binding.is_bound;
     mr.bound_to = 24'(binding.bound_to);
     mr.bound_by = 24'(binding.bound_by);

@@ -13,7 +13,8 @@
 // It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every check
 // that is taken after it. And it binds memory windows, whose row is one of a region with a part of another region's pages: a
 // bind reads the window's row, then the region's, and passes the stages of an access to the range, which compute the
-// window's first page. Firmware is the only other writer of regions, and goes first.
+// window's first page. And it registers regions that firmware allocated for that: pages come in pairs, each like a check, then
+// the range. Firmware is the only other writer of regions and pages, and goes first.
 //
 // What was granted before a region was written or invalidated goes on; vireo_key_fence tells when it has ended.
 module vireo_memory_check
@@ -75,11 +76,16 @@ module vireo_memory_check
   localparam bit Invalidation = Config.invalidation != 0;
   localparam bit Flush = Config.flush != 0;
   localparam bit Windows = Config.memory_windows != 0;
+  localparam bit FastRegistration = Config.fast_registration != 0;
+  localparam int unsigned MaxPairs = Config.max_send_sge;  // of pages of a registration
+  localparam int unsigned PairBits = $clog2(MaxPairs + 1);
   localparam int unsigned QpBits = $clog2(Config.num_qps);
   localparam int unsigned Sides = 2;  // key_side_e
 
   // The fields of table_mr_t used here, and what a bind sets of a window.
   typedef struct packed {
+    logic is_fast;
+    logic [PairBits-1:0] pairs;  // with it: the most
     logic [QpBits-1:0] bound_by;
     logic bound;               // a window
     logic zero_based;          // likewise: accesses begin at address 0, and virt_addr is where it is in the region
@@ -110,12 +116,16 @@ module vireo_memory_check
   logic write_mr, write_page;
   logic [MrBits-1:0] mr_address;
   row_t row;
-  logic [Banks-1:0][BankBits-1:0] bank_address;
+  logic [Banks-1:0][BankBits-1:0] bank_address, write_bank_address;
+  logic [Banks-1:0] bank_write;
+  logic pair_write;
+  table_translation_t [Banks-1:0] bank_in;
   table_translation_t [Banks-1:0] bank;
   logic [Banks-1:0] bank_corrupt;
   logic row_corrupt;
-  // An invalidate whose region ends, or a bind that changes its window; and one that had to let a write of firmware go first.
-  logic row_valid_q, ends, rebinds, late_d, late_q, row_write;
+  // An invalidate whose region ends, or a bind or registration that changes its row; and one that had to let a write of
+  // firmware go first.
+  logic row_valid_q, ends, rewrites, late_d, late_q, row_write;
   // Firmware's write of its row, also in the cycle in which that was read: then there is nothing to end or to bind any more.
   logic overwritten, overwritten_d, overwritten_q, write_mr_q;
   logic [MrBits-1:0] changed_index, row_index, written_index_q;
@@ -137,6 +147,8 @@ module vireo_memory_check
                       length: written_mr.length, virt_addr: written_mr.virt_addr, pdn: written_mr.pdn,
                       first_translation: written_mr.first_translation[PageBits-1:0],
                       page_shift: written_mr.page_shift[ShiftBits-1:0], key: written_mr.key,
+                      is_fast: FastRegistration && written_mr.is_fast,
+                      pairs: FastRegistration && written_mr.is_fast ? PairBits'(written_mr.npages >> 1) : '0,
                       invalidatable: Invalidation && written_mr.invalidatable,
                       flush_persistent: Flush && written_mr.flush_persistent,
                       flush_global: Flush && written_mr.flush_global,
@@ -148,9 +160,9 @@ module vireo_memory_check
     changed_index = check_q.key[8*RdmaKeyIndexOffset +: MrBits];
     overwritten = overwritten_q || (write_mr_q && written_index_q == changed_index);
     overwritten_d = overwritten || (write_mr && table_write_i.index[MrBits-1:0] == changed_index);
-    row_write = write_mr || ((ends || rebinds || late_q) && !overwritten);
+    row_write = write_mr || ((ends || rewrites || late_q) && !overwritten);
     row_index = write_mr ? table_write_i.index[MrBits-1:0] : changed_index;
-    late_d = (ends || rebinds || late_q) && write_mr && !overwritten_d;
+    late_d = (ends || rewrites || late_q) && write_mr && !overwritten_d;
     if (!write_mr) written_row = row_write ? changed_row : '0;
   end
 
@@ -190,8 +202,9 @@ module vireo_memory_check
   logic take;
   memory_check_t check_d;
   rdma_key_t key, region_key;
-  // A bind: from its take to the write of its row; its second read of a row, which is of the region.
+  // A bind or registration, or its pages: from its take to the write. A bind's second read of a row, which is of the region.
   logic binding_d, binding_q, second_d, second_q;
+  logic changes;  // the check that is taken is one of these
 
   vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(requests), .last_i(last_q), .pick_o(pick));
 
@@ -207,6 +220,7 @@ module vireo_memory_check
       held_d[i] = held_q[i] + AnswersBits'(check_ready[i]) - AnswersBits'(place_leaves[i]);
       if (pick == ClientBits'(i)) check_d = check[i];
     end
+    changes = (Windows && check_d.binds) || (FastRegistration && (check_d.maps || check_d.registers));
   end
 
   // --- Fence: accesses between their check and their end
@@ -249,6 +263,11 @@ module vireo_memory_check
   logic right_missing, may_invalidate;
   logic is_remote;       // an access by the peer
   logic unbinds;         // a bind of no bytes
+  logic maps, registers;          // pages of a registration, or the registration
+  logic [15:0] pair;              // their number, or how many there are
+  logic too_long;                 // it has more pages than the region may have, or goes past 2^64
+  logic [64:0] last_distance;
+  memory_status_e fast_status;
   memory_status_e status1_d, window_status_d, window_status_q;
   logic window_type_2_q;
   logic [63:0] first_address;  // of the region; 0 if it is the whole address space
@@ -271,6 +290,17 @@ module vireo_memory_check
     else if (row.is_type_2 ? row.bound : check_q.zero_based) window_status_d = MemoryStatusRights;
     else if (row.is_type_2 && unbinds) window_status_d = MemoryStatusBounds;
     else window_status_d = MemoryStatusOk;
+    // A region that firmware allocated to be registered, and that is not. [IBTA vol. 1, 10.6.3: it is in the free state]
+    maps = FastRegistration && check_q.maps;
+    registers = FastRegistration && check_q.registers;
+    pair = maps ? check_q.lkey[15:0] : {8'd0, check_q.lkey[15:8]};
+    last_distance = {1'b0, check_q.address} + {1'b0, check_q.bytes_high, check_q.bytes} - 65'd1;
+    too_long = maps ? pair >= 16'(row.pairs) : pair > 16'(row.pairs) || last_distance[64];
+    if (!index_exists_q || !row.is_fast) fast_status = MemoryStatusKey;
+    else if (check_q.pdn != row.pdn) fast_status = MemoryStatusPd;
+    else if (row.valid || ((check_q.remote_write || check_q.remote_atomic) && !check_q.local_write)) fast_status = MemoryStatusRights;
+    else if (too_long) fast_status = MemoryStatusBounds;
+    else fast_status = MemoryStatusOk;
     // A window has no lkey, and one of type 2 is used and unbound by the QP that bound it. [IBTA vol. 1, 10.6.7.2]
     may_invalidate = row.is_window ? row.is_type_2 : row.invalidatable;
     if (Windows && second_q) begin
@@ -280,6 +310,8 @@ module vireo_memory_check
       else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
       else if (!row.mw_bind || ((check_q.remote_write || check_q.remote_atomic) && !row.local_write)) status1_d = MemoryStatusRights;
       else status1_d = MemoryStatusOk;
+    end else if (maps || registers) begin
+      status1_d = fast_status;
     end else if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]
                  || (row.is_window && (!row.bound || !(is_remote || check_q.invalidate)))) begin
       status1_d = MemoryStatusKey;
@@ -333,7 +365,7 @@ module vireo_memory_check
     crosses2_d = !dma1_q && (LowBits + 1)'(bytes1_q) > room;  // matters for a translated access only
   end
 
-  // Read the page and the next one; a bind writes its row
+  // Read the page and the next one; a bind or registration writes its row, or its pages
   logic page_valid_q;
   logic [ClientBits-1:0] page_client_q;
   memory_status_e status2_q;
@@ -341,6 +373,7 @@ module vireo_memory_check
   logic dma2_q, crosses2_q;
   logic [PageBits-1:0] page2_q;
   logic bounds_binds_q, page_binds_q;
+  logic page_pair_d, page_pair_q;  // pages are written, or had to let a write of firmware go first
   mr_binding_t pulse_d;
   logic [63:0] low2_q;        // added to the page's address; the whole address, if there is no page
   logic [BytesBits-1:0] bytes2_q, bytes0_2_q;
@@ -348,7 +381,24 @@ module vireo_memory_check
   always_comb begin
     // Neither row is read any more: `row` is the region's, or of an invalidate the window's own.
     changed_row = '0;
-    if (Windows && (binding_q || row.is_window)) begin
+    if (FastRegistration && row.is_fast && !(Windows && check_q.binds)) begin
+      changed_row.is_fast = 1'b1;
+      changed_row.pairs = row.pairs;
+      changed_row.invalidatable = row.invalidatable;
+      changed_row.first_translation = row.first_translation;
+      changed_row.pdn = row.pdn;
+      changed_row.key = check_q.key[7:0];
+      if (registers) begin
+        changed_row.valid = 1'b1;
+        changed_row.local_write = check_q.local_write;
+        changed_row.remote_write = check_q.remote_write;
+        changed_row.remote_read = check_q.remote_read;
+        changed_row.remote_atomic = check_q.remote_atomic;
+        changed_row.virt_addr = check_q.address;
+        changed_row.length = {check_q.bytes_high, check_q.bytes};
+        changed_row.page_shift = check_q.lkey[ShiftBits-1:0];
+      end
+    end else if (Windows && (binding_q || row.is_window)) begin
       changed_row.valid = 1'b1;
       changed_row.is_window = 1'b1;
       changed_row.is_type_2 = !binding_q || window_type_2_q;
@@ -369,20 +419,34 @@ module vireo_memory_check
     end
   end
 
-  assign rebinds = Windows && page_valid_q && page_binds_q && status2_q == MemoryStatusOk;
+  assign rewrites = page_valid_q && page_binds_q && !maps && status2_q == MemoryStatusOk;
 
   always_comb begin
-    binding_d = Windows && ((take && check_d.binds)
-                            || (binding_q && (late_d || !((page_valid_q && page_binds_q) || late_q))));
+    page_pair_d = FastRegistration && write_page
+               && ((page_valid_q && page_binds_q && maps && status2_q == MemoryStatusOk) || page_pair_q);
+    binding_d = (take && changes)
+             || (binding_q && (late_d || page_pair_d || !((page_valid_q && page_binds_q) || late_q || page_pair_q)));
     pulse_d = '0;
     if (row_write) pulse_d = '{index: 24'(row_index), is_bound: !write_mr && changed_row.bound,
                                bound_to: !write_mr && changed_row.bound ? 24'(region_key.index[MrBits-1:0]) : '0,
-                               bound_by: write_mr ? '0 : 24'(changed_row.bound_by)};
+                               bound_by: write_mr ? '0 : 24'(changed_row.bound_by),
+                               is_alive: written_row.valid, device_key: written_row.key};
   end
 
   always_comb begin
     bank_address[0] = page2_q[PageBits-1:1] + BankBits'(page2_q[0]);
     bank_address[1] = page2_q[PageBits-1:1];
+    // No check is behind a pair of pages: they stay until they are written.
+    pair_write = FastRegistration && !write_page
+              && ((page_valid_q && page_binds_q && maps && status2_q == MemoryStatusOk) || page_pair_q);
+    for (int unsigned i = 0; i < Banks; i++) begin
+      bank_write[i] = pair_write || (write_page && table_write_i.index[0] == 1'(i));
+      write_bank_address[i] = write_page ? table_write_i.index[PageBits-1:1] : bank_address[i];
+      bank_in[i] = written_page;
+      if (pair_write) begin
+        bank_in[i].address = page2_q[0] == 1'(i) ? check_q.address : {check_q.bytes_high, check_q.bytes};
+      end
+    end
   end
 
   // Response
@@ -484,6 +548,7 @@ module vireo_memory_check
       write_mr_q <= 1'b0;
       binding_q <= 1'b0;
       second_q <= 1'b0;
+      page_pair_q <= 1'b0;
       binding_valid_o <= 1'b0;
       row_valid_q <= 1'b0;
       bounds_valid_q <= 1'b0;
@@ -498,7 +563,8 @@ module vireo_memory_check
       write_mr_q <= write_mr;
       binding_q <= binding_d;
       second_q <= second_d;
-      binding_valid_o <= Windows && row_write;
+      binding_valid_o <= Invalidation && row_write;
+      page_pair_q <= page_pair_d;
       row_valid_q <= take || second_d;
       bounds_valid_q <= row_valid_q && !second_d;
       page_valid_q <= bounds_valid_q;
@@ -524,7 +590,7 @@ module vireo_memory_check
     if (row_valid_q) begin
       bounds_client_q <= row_client_q;
       bounds_epoch_q <= row_epoch_q;
-      bounds_binds_q <= second_q;
+      bounds_binds_q <= second_q || maps || registers;
       status1_q <= status1_d;
       dma1_q <= row.dma;
       bytes1_q <= {check_q.bytes_high, check_q.bytes};
@@ -534,6 +600,17 @@ module vireo_memory_check
       offset1_q <= offset;
       first1_q <= row.first_translation;
       shift1_q <= row.page_shift;
+      if (maps) begin
+        // Not in bytes; both in the region.
+        distance1_q <= '0;
+        bytes1_q <= '0;
+        offset1_q <= 64'({pair, 1'b0});
+        shift1_q <= '0;
+      end else if (registers) begin
+        // From the first byte of its first page, in as many pages as there are.
+        distance1_q <= {1'b0, check_q.address} & ~(~65'd0 << check_q.lkey[ShiftBits-1:0]);
+        limit1_q <= 65'({pair, 1'b0}) << check_q.lkey[ShiftBits-1:0];
+      end
       mask1_q <= page_mask[LowBits-1:0];
     end
     if (bounds_valid_q) begin
@@ -595,9 +672,9 @@ module vireo_memory_check
     ) u_pages (
       .clk_i,
       .rst_ni,
-      .write_i(write_page && table_write_i.index[0] == 1'(i)),
-      .write_address_i(table_write_i.index[PageBits-1:1]),
-      .write_data_i(written_page),
+      .write_i(bank_write[i]),
+      .write_address_i(write_bank_address[i]),
+      .write_data_i(bank_in[i]),
       .read_i(page_valid_q),
       .read_address_i(bank_address[i]),
       .read_data_o(bank[i]),
@@ -612,6 +689,6 @@ module vireo_memory_check
 
   // Fields of the tables that are not used here.
   logic unused;
-  assign unused = ^{table_write_i, written_mr, key, region_key, check_q.qpn, check_q.lkey, check_q.binds, check_q.zero_based};
+  assign unused = ^{last_distance[63:0], table_write_i, written_mr, key, region_key, check_q.qpn, check_q.lkey, check_q.binds, check_q.zero_based, check_q.maps, check_q.registers};
 
 endmodule

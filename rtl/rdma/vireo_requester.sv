@@ -134,12 +134,16 @@ module vireo_requester
 
   localparam bit Invalidation = Config.invalidation != 0;
   localparam bit Windows = Config.memory_windows != 0;
+  localparam bit FastRegistration = Config.fast_registration != 0;
   localparam bit Extensible = Config.extensible_requests != 0;
   localparam bit CarriesInline = carries_inline(Config.datapath_bits);
 
   // Of a bind. [IBTA vol. 1, 10.6.7.2]
   localparam logic [31:0] WindowAccess = IbAccessFlagsRemoteWrite | IbAccessFlagsRemoteRead | IbAccessFlagsRemoteAtomic
                                        | IbAccessFlagsZeroBased;
+  // Of a registration.
+  localparam logic [31:0] RegionAccess = IbAccessFlagsLocalWrite | IbAccessFlagsRemoteWrite | IbAccessFlagsRemoteRead
+                                       | IbAccessFlagsRemoteAtomic;
 
   // Each element of an extensible work request before the data or the list has this length, and so has the base.
   localparam int unsigned ElementBytes = RdmaSqBaseBytes;
@@ -188,6 +192,14 @@ module vireo_requester
         operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeLocalInv, bth: {4{BthOpcodeRcSendOnly}}};
       {BthServiceRc, IbWrOpcodeBindMw}:
         operation_of = '{legal: Windows, wc_opcode: IbWcOpcodeBindMw, bth: {4{BthOpcodeRcSendOnly}}};
+      {BthServiceRc, IbWrOpcodeRegMr}:
+        operation_of = '{legal: FastRegistration, wc_opcode: IbWcOpcodeRegMr, bth: {4{BthOpcodeRcSendOnly}}};
+      {BthServiceUc, IbWrOpcodeLocalInv}:
+        operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeLocalInv, bth: {4{BthOpcodeUcSendOnly}}};
+      {BthServiceUc, IbWrOpcodeBindMw}:
+        operation_of = '{legal: Windows, wc_opcode: IbWcOpcodeBindMw, bth: {4{BthOpcodeUcSendOnly}}};
+      {BthServiceUc, IbWrOpcodeRegMr}:
+        operation_of = '{legal: FastRegistration, wc_opcode: IbWcOpcodeRegMr, bth: {4{BthOpcodeUcSendOnly}}};
       {BthServiceUc, IbWrOpcodeRdmaWrite}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeUcRdmaWriteOnly, BthOpcodeUcRdmaWriteLast, BthOpcodeUcRdmaWriteFirst,
@@ -440,7 +452,7 @@ module vireo_requester
     logic room;                // with it, for which room is taken
     logic more;                // the packet continues in the next one
     logic ends;                // the last one of its work request
-    logic mark;                // nothing else
+    logic mark;                // nothing else; with `placed` the answer to a check of pages
     logic placed;              // a memory_place belongs to it
     logic direct;              // inline data: the payload is at `address`
     logic carried;             // or is {compare, swap_add, sge}
@@ -489,11 +501,11 @@ module vireo_requester
     logic reports;
     logic has_immdt;           // or an IETH, which is as long
     logic [8*ImmdtBytes-1:0] immediate;  // as in memory and on the wire
-    logic is_local;            // the memory_place is the answer to its invalidate or bind; there is no packet
-    logic is_bind;             // the latter
+    logic is_local;            // the memory_place is the answer to its invalidate, bind or registration; there is no packet
+    logic is_bind;             // one of the latter
   } entry_t;
 
-  typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket, FrLeave} front_e;
+  typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket, FrLeave, FrMap} front_e;
 
   front_e front_d, front_q;
   logic first_d, first_q;
@@ -557,7 +569,8 @@ module vireo_requester
   rdma_sq_flush_t flush;
   /* verilator lint_on UNUSEDSIGNAL */
   logic is_bind;                // bind of a memory window
-  logic is_local, changes_key;  // that or a local invalidate; its checks have passed
+  logic is_register;            // registration of a memory region, whose elements are pages
+  logic is_local, changes_key;  // one of these, or a local invalidate; its checks have passed
   /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
   rdma_sq_req_bind_t bind_request;
   rdma_sq_bind_t bind_element;
@@ -704,9 +717,11 @@ module vireo_requester
                    || (flush.selectivity == 8'(FlushSelectivityRange) && !flush.length[31]));
     is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic || is_store;
     is_bind = Windows && operation_d.wc_opcode == IbWcOpcodeBindMw;
-    is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv || is_bind;
+    is_register = FastRegistration && operation_d.wc_opcode == IbWcOpcodeRegMr;
+    is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv || is_bind || is_register;
     changes_key = is_local && status_q == IbWcStatusSuccess;
-    // Address, length and rights are in the place of an atomic operation's address and operands.
+    // Address, length and rights are in the place of an atomic operation's address and operands. Those of a registration
+    // are where a bind has its own, the key is in the place of rkey, and the page size in that of lkey.
     bind_request = unpack_rdma_sq_req_bind(pack_rdma_sq_req_atomic(atomic));
     bind_element = unpack_rdma_sq_bind(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqBindBytes]);
     bind_lkey = extensible ? bind_element.lkey : work.head_bytes[8*(RdmaSqReqWrOffset+RdmaSqReqBindLkeyOffset) +: 32];
@@ -715,8 +730,8 @@ module vireo_requester
     needed = '0;
     if (is_datagram) needed = RdmaSqElementUd;
     else if (is_read || operation_d.wc_opcode == IbWcOpcodeRdmaWrite) needed = RdmaSqElementRdma;
-    if (is_bind) needed = RdmaSqElementRdma;
-    if (is_atomic || is_store || is_bind) needed = needed | RdmaSqElementAtomic;
+    if (is_bind || is_register) needed = RdmaSqElementRdma;
+    if (is_atomic || is_store || is_bind || is_register) needed = needed | RdmaSqElementAtomic;
     if (is_inline) needed = needed | RdmaSqElementInlineData;
     // A list may be there without an element.
     has_elements = (elements & ~RdmaSqElementSgList) == needed && !(is_inline && (elements & RdmaSqElementSgList) != '0);
@@ -752,7 +767,7 @@ module vireo_requester
     marks = 1'b0;
     advance = 1'b0;
     element_write = 1'b0;
-    element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket;
+    element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket || front_q == FrMap;
 
     front_sending = is_sending(front_state);
     reads_outstanding = reads_started - ended;
@@ -812,7 +827,7 @@ module vireo_requester
                    reports: last && !is_connected,
                    has_immdt: info.has_immdt || info.has_ieth,
                    immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], is_local: changes_key,
-                   is_bind: is_bind && changes_key};
+                   is_bind: (is_bind || is_register) && changes_key};
     end
 
     unique case (front_q)
@@ -866,8 +881,10 @@ module vireo_requester
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline) || (extensible && !has_elements)
                      || (is_store && num_sge != '0) || (is_flush && !flush_legal)
-                     || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))
-                     || (is_bind && (bind_request.access_flags & ~WindowAccess) != '0)) begin
+                     || (is_local && (is_inline || fence || (num_sge != '0) != is_register || work.is_replay))
+                     || (is_bind && (bind_request.access_flags & ~WindowAccess) != '0)
+                     || (is_register && ((bind_request.access_flags & ~RegionAccess) != '0 || bind_request.length == '0
+                                         || bind_lkey[7:0] < RdmaPageShiftMin || bind_lkey[7:0] > RdmaPageShiftMax))) begin
           // What has no packet is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
         end else if (extensible && !has_length) begin
@@ -948,6 +965,21 @@ module vireo_requester
         end
         ends_check = 1'b1;
       end
+      FrMap: begin
+        // The pages of a registration, a pair at a time. Their answers say nothing that its own one does not.
+        if (entry_ready && check_free) begin
+          entry_push = 1'b1;
+          entry_in = '0;
+          entry_in.mark = 1'b1;
+          entry_in.placed = 1'b1;
+          entry_in.qpn = front_qpn;
+          check_valid_d = 1'b1;
+          check_d = '{key: bind_request.rkey, pdn: pdn_q, address: address_q, bytes: element_q, bytes_high: lkey_q,
+                      lkey: 32'(next_q) - 32'd1, qpn: 24'(front_qpn), maps: 1'b1, default: '0};
+          advance = next_q != count_q;
+          if (!advance) front_d = FrPacket;
+        end
+      end
       FrSkip: begin
         // Skip to the first byte to retransmit.
         if (skip_q > element_q) begin
@@ -989,15 +1021,18 @@ module vireo_requester
           room_used_d = begins;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, address: address_q, bytes: 32'(piece), default: '0};
-          if (changes_key && !is_bind) begin
+          if (changes_key && !is_bind && !is_register) begin
             check_d = '{key: ieth.rkey, pdn: pdn_q, invalidate: 1'b1, qpn: 24'(front_qpn), default: '0};
           end else if (changes_key) begin
             check_d = '{key: bind_request.rkey, pdn: pdn_q, address: bind_request.addr, bytes: bind_request.length[31:0],
-                        bytes_high: bind_request.length[63:32], lkey: bind_lkey, qpn: 24'(front_qpn), binds: 1'b1,
+                        bytes_high: bind_request.length[63:32],
+                        lkey: is_register ? {16'd0, 8'(count_q), bind_lkey[7:0]} : bind_lkey,
+                        qpn: 24'(front_qpn), binds: is_bind, registers: is_register,
+                        local_write: is_register && (bind_request.access_flags & IbAccessFlagsLocalWrite) != '0,
                         remote_write: (bind_request.access_flags & IbAccessFlagsRemoteWrite) != '0,
                         remote_read: (bind_request.access_flags & IbAccessFlagsRemoteRead) != '0,
                         remote_atomic: (bind_request.access_flags & IbAccessFlagsRemoteAtomic) != '0,
-                        zero_based: (bind_request.access_flags & IbAccessFlagsZeroBased) != '0, default: '0};
+                        zero_based: is_bind && (bind_request.access_flags & IbAccessFlagsZeroBased) != '0, default: '0};
           end
           reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
@@ -1066,12 +1101,14 @@ module vireo_requester
 
     // Of the elements only as many bytes are written.
     if (ends_check && is_atomic) length_d = 32'(AtomicBytes);
+    // They are pages.
+    if (ends_check && is_register) length_d = '0;
     skipped = work.psn - work.first_psn;
     span = work.last_psn - work.first_psn;
     summed_last_psn = first_psn_d;
     if (length_d != '0) summed_last_psn = first_psn_d + 24'((length_d - 32'd1) >> shift_d);
     if (ends_check) begin
-      if (status_d == IbWcStatusSuccess && total_d > 40'(MaxMessageBytes)) begin
+      if (status_d == IbWcStatusSuccess && !is_register && total_d > 40'(MaxMessageBytes)) begin
         status_d = IbWcStatusLocLenErr;
         vendor_d = 32'(RdmaErrorInvalidLength);
       end
@@ -1092,6 +1129,7 @@ module vireo_requester
       end
       // The request of a READ has no payload.
       front_d = status_d == IbWcStatusSuccess && work.is_replay && !is_read ? FrSkip : FrPacket;
+      if (status_d == IbWcStatusSuccess && is_register) front_d = FrMap;
       left_d = status_d == IbWcStatusSuccess && !is_read ? length_d : '0;
       skip_d = work.is_replay ? 32'(skipped) << shift_d : '0;
       last_psn_d = summed_last_psn;
@@ -1180,7 +1218,7 @@ module vireo_requester
       status = entry.status;
       vendor = entry.vendor_err;
     end else if (entry.placed && place.status != MemoryStatusOk) begin
-      // [IBTA vol. 1, 11.6.2: local protection error, memory window bind error]
+      // [IBTA vol. 1, 11.6.2: local protection error, memory management operation error]
       status = entry.is_bind ? IbWcStatusMwBindErr : entry.is_local ? IbWcStatusLocQpOpErr : IbWcStatusLocProtErr;
       vendor = 32'(memory_error(place.status));
     end
@@ -1466,7 +1504,7 @@ module vireo_requester
   end
   always_ff @(posedge clk_i) next_psn_o <= '{qpn: 24'(half_qpn), psn: next_psn};
 
-  assign settled_o = front_q != FrList && front_q != FrSum && cut_bytes_q == '0;
+  assign settled_o = front_q != FrList && front_q != FrSum && front_q != FrMap && cut_bytes_q == '0;
   assign entry_begins_o = entry_push;
   assign entry_ends_o = entry_pop;
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0

@@ -69,16 +69,28 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
     if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return false;
     return AddPlaces(region, address, bytes, places);
   });
-  packets_.SetMayAccess(
-      [this](uint32_t qpn, uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address, uint64_t bytes) {
-        return MayAccess(rkey, pdn, right, address, bytes) || windows_.MayAccess(qpn, rkey, pdn, right, address, bytes);
-      });
-  packets_.SetBinding({.begins = [this](uint32_t qpn, uint16_t pdn,
-                                        const spec::RdmaSqReqBind& bind) { return windows_.OnBind(qpn, pdn, bind); },
-                       .ends = [this](uint64_t number) { windows_.OnBound(number); }});
+  packets_.SetMayAccess([this](uint32_t qpn, uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
+                               uint64_t bytes) {
+    return MayAccess(rkey, pdn, right, address, bytes) || windows_.MayAccess(qpn, rkey, pdn, right, address, bytes) ||
+           fast_regions_.MayAccess(rkey, pdn, right, address, bytes);
+  });
+  // Even numbers are those of binds.
+  packets_.SetBinding(
+      {.begins = [this](uint32_t qpn, uint16_t pdn,
+                        const spec::RdmaSqReqBind& bind) { return 2 * windows_.OnBind(qpn, pdn, bind); },
+       .registers =
+           [this](uint16_t pdn, const monitor::SendWork& work) {
+             return 2 * fast_regions_.OnRegister(pdn, work.reg, work.data) + 1;
+           },
+       .ends =
+           [this](uint64_t number) {
+             if (number % 2 == 0) return windows_.OnBound(number / 2);
+             fast_regions_.OnRegistered(number / 2);
+           }});
   packets_.SetInvalidation({.may_begin =
                                 [this](uint32_t qpn, uint32_t any_key, uint16_t pdn) {
                                   if (windows_.MayInvalidate(qpn, any_key, pdn)) return true;
+                                  if (fast_regions_.MayInvalidate(any_key, pdn)) return true;
                                   const auto key = KeyOf(any_key);
                                   const auto found = regions_.find(key.index);
                                   if (found == regions_.end()) return false;
@@ -90,11 +102,13 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
                                 [this](uint32_t key) {
                                   dying_.insert(key);
                                   windows_.OnInvalidate(key);
+                                  fast_regions_.OnInvalidate(key);
                                 },
                             .ends =
                                 [this](uint32_t key) {
                                   EndRegion(key);
                                   windows_.OnInvalidated(key);
+                                  fast_regions_.OnInvalidated(key);
                                 }});
 }
 
@@ -285,11 +299,13 @@ void Monitor::OnReset() {
   removed_regions_.clear();
   dying_.clear();
   windows_.Clear();
+  fast_regions_.Clear();
 }
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
   if (memory_.Contains(event.address, event.bytes)) [[likely]]
     return;
+  if (fast_regions_.Contains(event.address, event.bytes)) return;
   findings_.Add(
       monitor::kAccess, event.cycle,
       std::string("DMA ") + what + " of " + std::to_string(event.bytes) + " bytes at " + monitor::Hex(event.address),
@@ -326,6 +342,7 @@ void Monitor::OnAnswer() {
     if (const auto now = regions_.find(index); region.is_window && (now == regions_.end() || !now->second.valid)) {
       windows_.OnDeallocated(index);
     }
+    if (region.is_fast) fast_regions_.OnDeallocated(index);
   }
   removed_.clear();
   removed_regions_.clear();
@@ -366,7 +383,7 @@ void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
   pieces.clear();
   const auto found = regions_.find(index);
   const spec::TableMr before = found != regions_.end() ? found->second : spec::TableMr{};
-  if (before.valid) removed_regions_.emplace_back(index, before);
+  if (before.valid || before.is_fast) removed_regions_.emplace_back(index, before);
   regions_[index] = region;
   // By the same key, packets that are under way use the region of before or the new one: which one is not known.
   const bool is_same_key = before.valid && region.valid && before.key == region.key;

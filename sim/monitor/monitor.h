@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sim/monitor/extent_map.h"
+#include "sim/monitor/fast_regions.h"
 #include "sim/monitor/findings.h"
 #include "sim/monitor/memory_windows.h"
 #include "sim/monitor/packet_rules.h"
@@ -119,10 +120,12 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   std::unordered_map<uint32_t, spec::TableMr> regions_;
   std::unordered_set<uint32_t> moved_;  // whose key has meant other memory before
   std::unordered_set<uint32_t> dying_;  // keys that somebody is invalidating: valid or not
-  monitor::MemoryWindows windows_{[this](uint32_t index) {
+  const spec::TableMr* FindRegion(uint32_t index) const {
     const auto found = regions_.find(index);
     return found == regions_.end() ? nullptr : &found->second;
-  }};
+  }
+  monitor::MemoryWindows windows_{[this](uint32_t index) { return FindRegion(index); }};
+  monitor::FastRegions fast_regions_{[this](uint32_t index) { return FindRegion(index); }};
   struct Piece {
     uint64_t owner = 0, address = 0, bytes = 0;
   };

@@ -1016,7 +1016,11 @@ std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
 void PacketRules::OnSendWork(uint32_t qpn, std::optional<SendWork> work) {
   Qp& qp = qps_[qpn];
   qp.follows_works = qp.follows_works && work.has_value() && !qp.has_failed;
-  // A bind or local invalidate is no message.
+  // A bind, registration or local invalidate is no message.
+  if (work.has_value() && work->opcode == spec::IbWrOpcode::kRegMr) {
+    Push(qp.binds, binding_.registers ? binding_.registers(qp.context.pdn, *work) : 0);
+    return;
+  }
   if (work.has_value() && work->opcode == spec::IbWrOpcode::kBindMw) {
     Push(qp.binds, binding_.begins ? binding_.begins(qpn, qp.context.pdn, work->bind) : 0);
     return;
@@ -1030,8 +1034,9 @@ void PacketRules::OnSendWork(uint32_t qpn, std::optional<SendWork> work) {
 
 void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendHead>& work) {
   Qp& qp = qps_[qpn];
-  // A bind or local invalidate completes behind the messages before it, and is none.
-  const bool is_bind = work.has_value() && work->opcode == spec::IbWrOpcode::kBindMw;
+  // A bind, registration or local invalidate completes behind the messages before it, and is none.
+  const bool is_bind =
+      work.has_value() && (work->opcode == spec::IbWrOpcode::kBindMw || work->opcode == spec::IbWrOpcode::kRegMr);
   const bool invalidates = work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv;
   std::optional<uint64_t> bind;
   if (is_bind && !qp.binds.empty()) {
@@ -1050,7 +1055,8 @@ void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendHead>& work) 
 // Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8] It may come after later work
 // requests were returned.
 void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
-  const bool invalidates = cqe.opcode == spec::IbWcOpcode::kLocalInv, binds = cqe.opcode == spec::IbWcOpcode::kBindMw;
+  const bool invalidates = cqe.opcode == spec::IbWcOpcode::kLocalInv;
+  const bool binds = cqe.opcode == spec::IbWcOpcode::kBindMw || cqe.opcode == spec::IbWcOpcode::kRegMr;
   if (!invalidates && !binds) ++qp.reported;
   if (!qp.are_works_known) return;
   if (!qp.unreported.empty() && qp.unreported.front().wr_id == cqe.wr_id &&

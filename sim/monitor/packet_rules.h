@@ -68,9 +68,10 @@ class PacketRules {
     std::function<bool(uint32_t qpn, uint32_t key, uint16_t pdn)> may_begin;
     std::function<void(uint32_t key)> begins, ends;
   };
-  // A work request that binds a memory window was read, and gets a number; it was executed.
+  // A work request that binds a memory window, or registers a region, was read, and gets a number; it was executed.
   struct Binding {
     std::function<uint64_t(uint32_t qpn, uint16_t pdn, const spec::RdmaSqReqBind& bind)> begins;
+    std::function<uint64_t(uint16_t pdn, const SendWork& work)> registers;
     std::function<void(uint64_t number)> ends;
   };
   void SetBinding(Binding binding) { binding_ = std::move(binding); }

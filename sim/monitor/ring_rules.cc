@@ -698,7 +698,7 @@ SendHead RingRules::ParseHead(const Work& read) {
 
 SendWork RingRules::ParseWork(const Work& read) {
   const uint8_t* const bytes = read.first.data();
-  SendWork work = {ParseHead(read), {}, {}, {}, {.bytes = read.tail}};
+  SendWork work = {ParseHead(read), {}, {}, {}, {}, {.bytes = read.tail}};
   if (!read.IsExtensible()) {
     const uint8_t* const wr = bytes + spec::RdmaSqReq::kWrOffset;
     switch (work.opcode) {
@@ -706,6 +706,7 @@ SendWork RingRules::ParseWork(const Work& read) {
       case spec::IbWrOpcode::kRdmaWriteWithImm:
       case spec::IbWrOpcode::kRdmaRead: work.rdma = spec::RdmaSqReqRdma::Decode(wr); break;
       case spec::IbWrOpcode::kBindMw: work.bind = spec::RdmaSqReqBind::Decode(wr); break;
+      case spec::IbWrOpcode::kRegMr: work.reg = spec::RdmaSqReqReg::Decode(wr); break;
       default: work.atomic = spec::RdmaSqReqAtomic::Decode(wr); break;
     }
     return work;
@@ -720,6 +721,8 @@ SendWork RingRules::ParseWork(const Work& read) {
     work.atomic = {.remote_addr = rdma.remote_addr, .rkey = rdma.rkey};
     const auto bind = spec::RdmaSqBind::Decode(bytes + at);
     work.bind = {.addr = bind.addr, .rkey = bind.rkey, .lkey = bind.lkey};
+    const auto reg = spec::RdmaSqReg::Decode(bytes + at);
+    work.reg = {.virt_addr = reg.virt_addr, .key = reg.key, .page_shift = reg.page_shift};
     at += spec::RdmaSqRdma::kBytes;
   }
   if ((elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
@@ -730,6 +733,8 @@ SendWork RingRules::ParseWork(const Work& read) {
     const auto range = spec::RdmaSqBindRange::Decode(bytes + at);
     work.bind.length = range.length;
     work.bind.access_flags = range.access_flags;
+    work.reg.length = range.length;
+    work.reg.access_flags = range.access_flags;
     at += spec::RdmaSqAtomic::kBytes;
   }
   work.data.is_extensible = true;

@@ -56,6 +56,7 @@ struct SendWork : SendHead {
   spec::RdmaSqReqRdma rdma;      // of an RDMA operation
   spec::RdmaSqReqAtomic atomic;  // of an atomic operation, ATOMIC WRITE or FLUSH
   spec::RdmaSqReqBind bind;      // of a bind
+  spec::RdmaSqReqReg reg;        // of a registration: its pages are the list
   SendData data{};
 };
 

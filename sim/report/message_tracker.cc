@@ -34,6 +34,7 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
     case IbWrOpcode::kSendWithInv:
     case IbWrOpcode::kSendWithImm: return info.operation == spec::BthOperation::kSend;
     case IbWrOpcode::kBindMw:
+    case IbWrOpcode::kRegMr:
     case IbWrOpcode::kLocalInv: break;  // they have no packet
     case IbWrOpcode::kRdmaRead: return info.operation == spec::BthOperation::kRdmaReadRequest;
     case IbWrOpcode::kAtomicCmpAndSwp: return info.operation == spec::BthOperation::kCompareSwap;

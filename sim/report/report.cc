@@ -32,6 +32,7 @@ const char* OperationOf(const Message& message) {
     case spec::IbWrOpcode::kSendWithImm: return "SEND";
     case spec::IbWrOpcode::kLocalInv: return "INVALIDATE";
     case spec::IbWrOpcode::kBindMw: return "BIND";
+    case spec::IbWrOpcode::kRegMr: return "REGISTER";
     case spec::IbWrOpcode::kAtomicCmpAndSwp:
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return "ATOMIC";
     case spec::IbWrOpcode::kFlush: return "FLUSH";

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[47] = {
+inline constexpr ParameterInfo kParameterInfo[48] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -84,6 +84,9 @@ inline constexpr ParameterInfo kParameterInfo[47] = {
      "must be 0 to 1"},
     {"memory_windows", &Config::memory_windows, 0u, 1u, false, "",
      "1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory",
+     "must be 0 to 1"},
+    {"fast_registration", &Config::fast_registration, 0u, 1u, false, "",
+     "1: memory regions registered by work requests, which a local invalidate's logic completes; 0: without their logic",
      "must be 0 to 1"},
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
@@ -183,6 +186,7 @@ inline constexpr uint32_t kAtomicWriteMax = 1u;
 inline constexpr uint32_t kFlushMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kMemoryWindowsMax = 1u;
+inline constexpr uint32_t kFastRegistrationMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kPushRequestsMax = 1u;
 inline constexpr uint32_t kKnownEntriesMax = 1u;
@@ -239,6 +243,10 @@ constexpr ConfigViolation FirstIllegal(const Config& config) {
   if (!(int64_t{config.memory_windows} <= int64_t{config.invalidation})) {
     return {"windows_are_invalidated",
             "memory_windows <= invalidation: A window of type 2 is unbound by an invalidate, and a bind completes as one"};
+  }
+  if (!(int64_t{config.fast_registration} <= int64_t{config.invalidation})) {
+    return {"fast_regions_are_invalidated",
+            "fast_registration <= invalidation: A region that a work request registered is free again by an invalidate, and a registration completes as one"};
   }
   if (!(int64_t{config.flush} <= int64_t{config.atomics})) {
     return {"flush_is_executed",

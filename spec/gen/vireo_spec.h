@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x19u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x1bu, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -676,7 +676,7 @@ enum class ContextRam : uint8_t {
   kCqWriterRow = 0x23u,  // Per virtqueue: the host's part, where used rings are written
   kCqWriterKind = 0x24u,  // Per virtqueue: served, notifies
   kCqWriterCq = 0x25u,  // Per CQ: its virtqueue
-  kManagementMrBinding = 0x26u,  // Per memory region: what a window is bound to, read with mr
+  kManagementMrBinding = 0x26u,  // Per memory region: what it is in the device, read with mr
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -797,7 +797,7 @@ enum class RdmaError : uint8_t {
   kQueueNotReady = 0x46u,  // A virtqueue of the QP or of its CQs is not enabled
   kInvalidLength = 0x50u,  // length is 0, above max_mr_size, or runs past 2^64
   kInvalidPageSize = 0x51u,  // page_shift is not a size of page_size_cap
-  kPageListTooLong = 0x52u,  // npages is above max_mr_pages
+  kPageListTooLong = 0x52u,  // npages is above max_mr_pages; for alloc_mr: max_pages is above max_fast_mr_pages
   kPageCountMismatch = 0x53u,  // npages does not match virt_addr, length and page size
   kUnalignedPage = 0x54u,  // A page address is not a multiple of the page size
   kUnsupportedGidType = 0x60u,  // Not RoCE v2
@@ -1638,7 +1638,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 26 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 28 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1666,6 +1666,8 @@ enum class RdmaCtrlCmd : uint8_t {
   kReregMr = 0x17u,  // Change translation, protection domain or rights of a memory region [vireo profile]
   kAllocMw = 0x18u,  // Allocate a memory window [vireo profile]
   kDeallocMw = 0x19u,  // Free a memory window [vireo profile]
+  kAllocMr = 0x1au,  // Allocate a memory region that work requests register [vireo profile]
+  kQueryMr = 0x1bu,  // Attributes of a memory region [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1696,6 +1698,8 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kReregMr: return "rereg_mr";
     case RdmaCtrlCmd::kAllocMw: return "alloc_mw";
     case RdmaCtrlCmd::kDeallocMw: return "dealloc_mw";
+    case RdmaCtrlCmd::kAllocMr: return "alloc_mr";
+    case RdmaCtrlCmd::kQueryMr: return "query_mr";
   }
   return nullptr;
 }
@@ -1794,7 +1798,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 31 and 33 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE, 32 on one without fast registration. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0, 32 only if max_fast_mr_pages is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1803,11 +1807,12 @@ enum class IbWrOpcode : uint8_t {
   kRdmaRead = 4u,  // Read the peer's memory (RC)
   kAtomicCmpAndSwp = 5u,  // Compare 8 bytes of the peer's memory and store others if they are equal; what was there is returned (RC)
   kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
-  kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
-  kBindMw = 8u,  // Bind a memory window to a range of a region, both of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
+  kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC, UC)
+  kBindMw = 8u,  // Bind a memory window to a range of a region, both of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC, UC)
   kSendWithInv = 9u,  // Send, then have the peer end the region of a key (RC)
   kFlush = 0xeu,  // Complete when the QP's updates of the peer's memory before it are placed as requested. Without elements; not with the flag inline (RC)
   kAtomicWrite = 0xfu,  // Store 8 bytes in the peer's memory, all at once. Without elements; not with the flag inline (RC)
+  kRegMr = 0x20u,  // Register a region of alloc_mr and of the QP's PD, which is not registered; nothing is sent. The elements are rdma_page_pair; not with the flags fence and inline (RC, UC). Number of Linux' IB_WR_REG_MR, which is for the kernel only
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWrOpcode value) {
@@ -1824,6 +1829,7 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kSendWithInv: return "send_with_inv";
     case IbWrOpcode::kFlush: return "flush";
     case IbWrOpcode::kAtomicWrite: return "atomic_write";
+    case IbWrOpcode::kRegMr: return "reg_mr";
   }
   return nullptr;
 }
@@ -1841,6 +1847,7 @@ enum class IbWcOpcode : uint8_t {
   kAtomicWrite = 8u,  // ATOMIC WRITE
   kFlush = 9u,  // FLUSH
   kBindMw = 0xau,  // Bind of a memory window
+  kRegMr = 0x10u,  // Registration of a memory region
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1856,6 +1863,7 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kAtomicWrite: return "atomic_write";
     case IbWcOpcode::kFlush: return "flush";
     case IbWcOpcode::kBindMw: return "bind_mw";
+    case IbWcOpcode::kRegMr: return "reg_mr";
   }
   return nullptr;
 }
@@ -1878,7 +1886,7 @@ enum class IbWcStatus : uint8_t {
   kFatalErr = 0xdu,  // The device failed
   kRespTimeoutErr = 0xeu,  // Reliable datagram only: never sent
   kGeneralErr = 0xfu,  // Anything else: never sent
-  kMwBindErr = 0x10u,  // Window or region do not allow the bind: keys, PD, rights, bounds
+  kMwBindErr = 0x10u,  // IBTA's memory management operation error: window or region do not allow the bind or registration: keys, PD, rights, bounds
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcStatus value) {
@@ -2059,8 +2067,8 @@ enum class MemoryStatus : uint8_t {
   kOk = 0u,  // allowed
   kKey = 1u,  // no region, and for an access by the peer no bound window, has this key
   kPd = 2u,  // the region belongs to another protection domain, or the window to another queue pair
-  kRights = 3u,  // a right is missing
-  kBounds = 4u,  // not inside the region; a bind of no bytes of a window of type 2
+  kRights = 3u,  // a right is missing; a registration of a region that is registered
+  kBounds = 4u,  // not inside the region; a bind of no bytes of a window of type 2; a registration of more than the pages hold, or than the region may have
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(MemoryStatus value) {
@@ -2666,11 +2674,11 @@ struct RdmaWindowFlags {
 
 // Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
 struct RdmaSqElement {
-  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE, FLUSH; rdma_sq_bind: bind_mw
+  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE, FLUSH; rdma_sq_bind: bind_mw; rdma_sq_reg: reg_mr
   static constexpr uint8_t kUd = 2u;  // rdma_sq_ud: UD
-  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH; rdma_sq_bind_range: bind_mw
+  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH; rdma_sq_bind_range: bind_mw, reg_mr
   static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
-  static constexpr uint8_t kSgList = 0x10u;  // rdma_sge up to the end of the descriptor; may be none
+  static constexpr uint8_t kSgList = 0x10u;  // rdma_sge, of reg_mr rdma_page_pair, up to the end of the descriptor; may be none
 };
 
 // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
@@ -5956,6 +5964,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kFlushOffset = 84;
   static constexpr size_t kMaxPushOffset = 85;
   static constexpr size_t kMaxMwOffset = 88;
+  static constexpr size_t kMaxFastMrPagesOffset = 92;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -5982,7 +5991,8 @@ struct RdmaAckQueryDevice {
   uint8_t max_push{};  // Longest extensible send work request that can be pushed through the notify page, in bytes; 0: none [vireo profile; else reserved]
   uint8_t reserved2[2]{};  // 0
   uint32_t max_mw{};  // Memory windows, types 1 and 2B, whose numbers are those of memory regions: no more than max_mr of both. 0: there are none [vireo profile; else reserved]
-  uint8_t reserved3[36]{};  // 0
+  uint32_t max_fast_mr_pages{};  // Highest max_pages of alloc_mr, and pages of a reg_mr: two for each of max_send_sge. 0: no registration by work requests [vireo profile; else reserved]
+  uint8_t reserved3[32]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -6012,7 +6022,8 @@ struct RdmaAckQueryDevice {
     result.max_push = static_cast<uint8_t>(detail::GetLittle<680, 8>(bytes));
     for (size_t i = 0; i < 2; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 86 + i * 1));
     result.max_mw = static_cast<uint32_t>(detail::GetLittle<704, 32>(bytes));
-    for (size_t i = 0; i < 36; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 92 + i * 1));
+    result.max_fast_mr_pages = static_cast<uint32_t>(detail::GetLittle<736, 32>(bytes));
+    for (size_t i = 0; i < 32; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 96 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6043,7 +6054,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<680, 8>(bytes, static_cast<uint64_t>(max_push));
     for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 86 + i * 1, reserved2[i]);
     detail::PutLittle<704, 32>(bytes, static_cast<uint64_t>(max_mw));
-    for (size_t i = 0; i < 36; ++i) detail::PutLittle<0, 8>(bytes + 92 + i * 1, reserved3[i]);
+    detail::PutLittle<736, 32>(bytes, static_cast<uint64_t>(max_fast_mr_pages));
+    for (size_t i = 0; i < 32; ++i) detail::PutLittle<0, 8>(bytes + 96 + i * 1, reserved3[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6073,7 +6085,8 @@ struct RdmaAckQueryDevice {
     f("max_push", self.max_push, 8);
     for (size_t i = 0; i < 2; ++i) f("reserved2", self.reserved2[i], 8);
     f("max_mw", self.max_mw, 32);
-    for (size_t i = 0; i < 36; ++i) f("reserved3", self.reserved3[i], 8);
+    f("max_fast_mr_pages", self.max_fast_mr_pages, 32);
+    for (size_t i = 0; i < 32; ++i) f("reserved3", self.reserved3[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -6794,6 +6807,187 @@ struct RdmaCmdDeallocMw {
   }
 
   friend constexpr bool operator==(const RdmaCmdDeallocMw&, const RdmaCmdDeallocMw&) = default;
+};
+
+// Allocate a memory region that work requests reg_mr register, with any DMA addresses as pages. For a trusted driver's own PD only, as get_dma_mr: no QP of another PD can register it. [IBTA vol. 1, 10.6.3, 11.2.8.1: Allocate L_Key] (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaCmdAllocMr {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kPdnOffset = 0;
+  static constexpr size_t kMaxPagesOffset = 4;
+  uint32_t pdn{};  // The PD
+  uint32_t max_pages{};  // Most pages of a registration, 1 … max_fast_mr_pages
+
+  static constexpr RdmaCmdAllocMr Decode(const uint8_t* bytes) {
+    RdmaCmdAllocMr result;
+    result.pdn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.max_pages = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(max_pages));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("pdn", self.pdn, 32);
+    f("max_pages", self.max_pages, 32);
+  }
+  static constexpr RdmaCmdAllocMr FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdAllocMr&, const RdmaCmdAllocMr&) = default;
+};
+
+// The new memory region, which is not registered. Its keys are of no use before; a registration chooses their low 8 bits. (roce.toml)
+// Little-endian, 12 bytes. Only in the vireo profile.
+struct RdmaAckAllocMr {
+  static constexpr size_t kBytes = 12;
+  static constexpr size_t kMrnOffset = 0;
+  static constexpr size_t kLkeyOffset = 4;
+  static constexpr size_t kRkeyOffset = 8;
+  uint32_t mrn{};  // Handle of the MR
+  uint32_t lkey{};  // Key for local scatter/gather elements
+  uint32_t rkey{};  // Key for the peer
+
+  static constexpr RdmaAckAllocMr Decode(const uint8_t* bytes) {
+    RdmaAckAllocMr result;
+    result.mrn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.lkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(mrn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(lkey));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(rkey));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("mrn", self.mrn, 32);
+    f("lkey", self.lkey, 32);
+    f("rkey", self.rkey, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaAckAllocMr&, const RdmaAckAllocMr&) = default;
+};
+
+// Attributes of a memory region. [IBTA vol. 1, 11.2.8.3: Query Memory Region] (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
+struct RdmaCmdQueryMr {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kMrnOffset = 0;
+  uint32_t mrn{};  // The MR
+
+  static constexpr RdmaCmdQueryMr Decode(const uint8_t* bytes) {
+    RdmaCmdQueryMr result;
+    result.mrn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(mrn));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("mrn", self.mrn, 32);
+  }
+  static constexpr RdmaCmdQueryMr FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdQueryMr&, const RdmaCmdQueryMr&) = default;
+};
+
+// A memory region as it is now. Of one of alloc_mr the device keeps range and rights for itself: access_flags, virt_addr, length and page_shift are 0. (roce.toml)
+// Little-endian, 40 bytes. Only in the vireo profile.
+struct RdmaAckQueryMr {
+  static constexpr size_t kBytes = 40;
+  static constexpr size_t kLkeyOffset = 0;
+  static constexpr size_t kRkeyOffset = 4;
+  static constexpr size_t kPdnOffset = 8;
+  static constexpr size_t kAccessFlagsOffset = 12;
+  static constexpr size_t kVirtAddrOffset = 16;
+  static constexpr size_t kLengthOffset = 24;
+  static constexpr size_t kNpagesOffset = 32;
+  static constexpr size_t kPageShiftOffset = 36;
+  static constexpr size_t kIsAliveOffset = 37;
+  static constexpr size_t kInvalidatableOffset = 38;
+  static constexpr size_t kIsFastOffset = 39;
+  uint32_t lkey{};  // Key for local scatter/gather elements
+  uint32_t rkey{};  // Key for the peer
+  uint32_t pdn{};  // The PD
+  uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
+  uint64_t virt_addr{};  // First address; of get_dma_mr 0
+  uint64_t length{};  // Bytes; of get_dma_mr 0, which stands for all
+  uint32_t npages{};  // Pages; of alloc_mr the most; of get_dma_mr 0
+  uint8_t page_shift{};  // Pages of 2^page_shift bytes; of get_dma_mr 0
+  uint8_t is_alive{};  // 1: the keys are valid; 0: it was invalidated, or is not registered
+  uint8_t invalidatable{};  // 1: invalidates may end it; else 0
+  uint8_t is_fast{};  // 1: of alloc_mr; else 0
+
+  static constexpr RdmaAckQueryMr Decode(const uint8_t* bytes) {
+    RdmaAckQueryMr result;
+    result.lkey = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.pdn = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.access_flags = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    result.virt_addr = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
+    result.npages = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
+    result.page_shift = static_cast<uint8_t>(detail::GetLittle<288, 8>(bytes));
+    result.is_alive = static_cast<uint8_t>(detail::GetLittle<296, 8>(bytes));
+    result.invalidatable = static_cast<uint8_t>(detail::GetLittle<304, 8>(bytes));
+    result.is_fast = static_cast<uint8_t>(detail::GetLittle<312, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(lkey));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(access_flags));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(virt_addr));
+    detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<256, 32>(bytes, static_cast<uint64_t>(npages));
+    detail::PutLittle<288, 8>(bytes, static_cast<uint64_t>(page_shift));
+    detail::PutLittle<296, 8>(bytes, static_cast<uint64_t>(is_alive));
+    detail::PutLittle<304, 8>(bytes, static_cast<uint64_t>(invalidatable));
+    detail::PutLittle<312, 8>(bytes, static_cast<uint64_t>(is_fast));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("lkey", self.lkey, 32);
+    f("rkey", self.rkey, 32);
+    f("pdn", self.pdn, 32);
+    f("access_flags", self.access_flags, 32);
+    f("virt_addr", self.virt_addr, 64);
+    f("length", self.length, 64);
+    f("npages", self.npages, 32);
+    f("page_shift", self.page_shift, 8);
+    f("is_alive", self.is_alive, 8);
+    f("invalidatable", self.invalidatable, 8);
+    f("is_fast", self.is_fast, 8);
+  }
+
+  friend constexpr bool operator==(const RdmaAckQueryMr&, const RdmaAckQueryMr&) = default;
 };
 
 // Sizes of a QP. [RFC v2, CREATE_QP] (roce.toml)
@@ -7991,6 +8185,87 @@ struct RdmaSqReqBind {
   friend constexpr bool operator==(const RdmaSqReqBind&, const RdmaSqReqBind&) = default;
 };
 
+// Variant of rdma_sq_req.wr for reg_mr, whose elements are rdma_page_pair, one or more. Fields are where rdma_sq_req_bind has its own. [Vireo; IBTA vol. 1, 11.4.1.1: Fast Register Physical MR; as struct ib_reg_wr] (roce.toml)
+// Little-endian, 32 bytes. Only in the vireo profile.
+struct RdmaSqReqReg {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kVirtAddrOffset = 0;
+  static constexpr size_t kLengthOffset = 8;
+  static constexpr size_t kAccessFlagsOffset = 16;
+  static constexpr size_t kKeyOffset = 24;
+  static constexpr size_t kPageShiftOffset = 28;
+  uint64_t virt_addr{};  // First address of the region. Its offset in a page is that of the region's first byte in the first page
+  uint64_t length{};  // Bytes, from 1
+  uint32_t access_flags{};  // local_write, remote_write, remote_read, remote_atomic; flags: IbAccessFlags
+  uint32_t reserved{};  // 0
+  uint32_t key{};  // Its lkey and rkey from now on: its number, and any low 8 bits
+  uint8_t page_shift{};  // A size of page_size_cap from rdma_page_shift_min on
+  uint8_t reserved1[3]{};  // 0
+
+  static constexpr RdmaSqReqReg Decode(const uint8_t* bytes) {
+    RdmaSqReqReg result;
+    result.virt_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.length = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    result.access_flags = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<160, 32>(bytes));
+    result.key = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
+    result.page_shift = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(virt_addr));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<128, 32>(bytes, static_cast<uint64_t>(access_flags));
+    detail::PutLittle<160, 32>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(key));
+    detail::PutLittle<224, 8>(bytes, static_cast<uint64_t>(page_shift));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 29 + i * 1, reserved1[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("virt_addr", self.virt_addr, 64);
+    f("length", self.length, 64);
+    f("access_flags", self.access_flags, 32);
+    f("reserved", self.reserved, 32);
+    f("key", self.key, 32);
+    f("page_shift", self.page_shift, 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaSqReqReg&, const RdmaSqReqReg&) = default;
+};
+
+// Two pages of a reg_mr, in the place of an rdma_sge. [docs/decisions/0036] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaPagePair {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kFirstOffset = 0;
+  static constexpr size_t kSecondOffset = 8;
+  uint64_t first{};  // DMA address of the page, a multiple of the page size
+  uint64_t second{};  // Of the next one; any value if the region ends before
+
+  static constexpr RdmaPagePair Decode(const uint8_t* bytes) {
+    RdmaPagePair result;
+    result.first = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.second = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(first));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(second));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("first", self.first, 64);
+    f("second", self.second, 64);
+  }
+
+  friend constexpr bool operator==(const RdmaPagePair&, const RdmaPagePair&) = default;
+};
+
 // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
 // Little-endian, 32 bytes.
 struct RdmaSqReqAtomic {
@@ -8479,7 +8754,45 @@ struct RdmaSqBind {
   friend constexpr bool operator==(const RdmaSqBind&, const RdmaSqBind&) = default;
 };
 
-// Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw. [docs/decisions/0032] (roce.toml)
+// Element of an extensible send work request, in the place of rdma_sq_rdma: address, key and page size of a reg_mr. [docs/decisions/0036] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqReg {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kVirtAddrOffset = 0;
+  static constexpr size_t kKeyOffset = 8;
+  static constexpr size_t kPageShiftOffset = 12;
+  uint64_t virt_addr{};  // As in rdma_sq_req_reg
+  uint32_t key{};  // As in rdma_sq_req_reg
+  uint8_t page_shift{};  // As in rdma_sq_req_reg
+  uint8_t reserved[3]{};  // 0
+
+  static constexpr RdmaSqReg Decode(const uint8_t* bytes) {
+    RdmaSqReg result;
+    result.virt_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.key = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.page_shift = static_cast<uint8_t>(detail::GetLittle<96, 8>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 13 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(virt_addr));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(key));
+    detail::PutLittle<96, 8>(bytes, static_cast<uint64_t>(page_shift));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 13 + i * 1, reserved[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("virt_addr", self.virt_addr, 64);
+    f("key", self.key, 32);
+    f("page_shift", self.page_shift, 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaSqReg&, const RdmaSqReg&) = default;
+};
+
+// Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw or reg_mr. [docs/decisions/0032] (roce.toml)
 // Little-endian, 16 bytes. Only in the vireo profile.
 struct RdmaSqBindRange {
   static constexpr size_t kBytes = 16;
@@ -9224,7 +9537,7 @@ struct TableCqContext {
   friend constexpr bool operator==(const TableCqContext&, const TableCqContext&) = default;
 };
 
-// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Second group: what a window is bound to. (tables.toml)
+// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Or a region that work requests register, which sets key, range, rights and pages in the device. Second group: the entry as it is in the device. (tables.toml)
 // Little-endian, 40 bytes.
 struct TableMr {
   static constexpr size_t kBytes = 40;
@@ -9237,6 +9550,7 @@ struct TableMr {
   static constexpr size_t kLengthOffset = 24;
   static constexpr size_t kBoundToOffset = 33;
   static constexpr size_t kBoundByOffset = 36;
+  static constexpr size_t kDeviceKeyOffset = 39;
   bool valid{};  // The region exists
   bool dma{};  // 1: the whole address space, untranslated; of the other fields only key, pdn and rights are used
   bool local_write{};  // As ib_access_flags
@@ -9253,7 +9567,8 @@ struct TableMr {
   bool mw_bind{};  // As ib_access_flags; not with dma or invalidatable
   bool is_window{};  // A memory window; other fields than valid, key, pdn and is_type_2 are 0
   bool is_type_2{};  // With is_window: as rdma_mw_type
-  uint8_t reserved1{};  // 0
+  bool is_fast{};  // Work requests register it: npages, an even number, is the most. Written with invalidatable and without valid; other fields than key, npages, first_translation and pdn are 0
+  bool reserved1{};  // 0
   uint32_t npages{};  // Translations that it uses
   uint32_t first_translation{};  // Index in the translation table
   uint16_t pdn{};  // Protection domain
@@ -9261,10 +9576,11 @@ struct TableMr {
   uint64_t virt_addr{};  // First address
   uint64_t length{};  // Bytes
   bool is_bound{};  // A memory window that is bound
+  bool is_alive{};  // The device's `valid`: of a region that was invalidated, or is not registered, 0
   uint8_t reserved3{};  // 0
   uint32_t bound_to{};  // With is_bound: index of the region
   uint32_t bound_by{};  // With is_bound: the QP that bound it
-  uint8_t reserved4{};  // 0
+  uint8_t device_key{};  // The device's `key`
 
   static constexpr TableMr Decode(const uint8_t* bytes) {
     TableMr result;
@@ -9284,7 +9600,8 @@ struct TableMr {
     result.mw_bind = static_cast<bool>(detail::GetLittle<27, 1>(bytes));
     result.is_window = static_cast<bool>(detail::GetLittle<28, 1>(bytes));
     result.is_type_2 = static_cast<bool>(detail::GetLittle<29, 1>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<30, 2>(bytes));
+    result.is_fast = static_cast<bool>(detail::GetLittle<30, 1>(bytes));
+    result.reserved1 = static_cast<bool>(detail::GetLittle<31, 1>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
     result.first_translation = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
     result.pdn = static_cast<uint16_t>(detail::GetLittle<96, 16>(bytes));
@@ -9292,10 +9609,11 @@ struct TableMr {
     result.virt_addr = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
     result.is_bound = static_cast<bool>(detail::GetLittle<256, 1>(bytes));
-    result.reserved3 = static_cast<uint8_t>(detail::GetLittle<257, 7>(bytes));
+    result.is_alive = static_cast<bool>(detail::GetLittle<257, 1>(bytes));
+    result.reserved3 = static_cast<uint8_t>(detail::GetLittle<258, 6>(bytes));
     result.bound_to = static_cast<uint32_t>(detail::GetLittle<264, 24>(bytes));
     result.bound_by = static_cast<uint32_t>(detail::GetLittle<288, 24>(bytes));
-    result.reserved4 = static_cast<uint8_t>(detail::GetLittle<312, 8>(bytes));
+    result.device_key = static_cast<uint8_t>(detail::GetLittle<312, 8>(bytes));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -9316,7 +9634,8 @@ struct TableMr {
     detail::PutLittle<27, 1>(bytes, static_cast<uint64_t>(mw_bind));
     detail::PutLittle<28, 1>(bytes, static_cast<uint64_t>(is_window));
     detail::PutLittle<29, 1>(bytes, static_cast<uint64_t>(is_type_2));
-    detail::PutLittle<30, 2>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<30, 1>(bytes, static_cast<uint64_t>(is_fast));
+    detail::PutLittle<31, 1>(bytes, static_cast<uint64_t>(reserved1));
     detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(first_translation));
     detail::PutLittle<96, 16>(bytes, static_cast<uint64_t>(pdn));
@@ -9324,10 +9643,11 @@ struct TableMr {
     detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(virt_addr));
     detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
     detail::PutLittle<256, 1>(bytes, static_cast<uint64_t>(is_bound));
-    detail::PutLittle<257, 7>(bytes, static_cast<uint64_t>(reserved3));
+    detail::PutLittle<257, 1>(bytes, static_cast<uint64_t>(is_alive));
+    detail::PutLittle<258, 6>(bytes, static_cast<uint64_t>(reserved3));
     detail::PutLittle<264, 24>(bytes, static_cast<uint64_t>(bound_to));
     detail::PutLittle<288, 24>(bytes, static_cast<uint64_t>(bound_by));
-    detail::PutLittle<312, 8>(bytes, static_cast<uint64_t>(reserved4));
+    detail::PutLittle<312, 8>(bytes, static_cast<uint64_t>(device_key));
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9347,7 +9667,8 @@ struct TableMr {
     f("mw_bind", self.mw_bind, 1);
     f("is_window", self.is_window, 1);
     f("is_type_2", self.is_type_2, 1);
-    f("reserved1", self.reserved1, 2);
+    f("is_fast", self.is_fast, 1);
+    f("reserved1", self.reserved1, 1);
     f("npages", self.npages, 32);
     f("first_translation", self.first_translation, 32);
     f("pdn", self.pdn, 16);
@@ -9355,10 +9676,11 @@ struct TableMr {
     f("virt_addr", self.virt_addr, 64);
     f("length", self.length, 64);
     f("is_bound", self.is_bound, 1);
-    f("reserved3", self.reserved3, 7);
+    f("is_alive", self.is_alive, 1);
+    f("reserved3", self.reserved3, 6);
     f("bound_to", self.bound_to, 24);
     f("bound_by", self.bound_by, 24);
-    f("reserved4", self.reserved4, 8);
+    f("device_key", self.device_key, 8);
   }
 
   friend constexpr bool operator==(const TableMr&, const TableMr&) = default;
@@ -12073,7 +12395,7 @@ struct TimerExpired {
 
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 242;
+  static constexpr size_t kBits = 244;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Required right
@@ -12089,8 +12411,10 @@ struct MemoryCheck {
   uint32_t qpn{};  // Of an access by the peer, an invalidate or a bind: the QP; else not used
   bool binds{};  // Not an access: the window with the number of `key` is bound to `address` and length of the region of lkey, with the rights in the place of those required, by `qpn`; `key` is its key from then on. Only the status of the answer is not 0
   bool zero_based{};  // With binds
-  uint32_t lkey{};  // With binds; else 0
-  uint32_t bytes_high{};  // With binds: upper half of the length, whose lower one is `bytes`; else 0
+  uint32_t lkey{};  // With binds; with maps: number of the pair; with registers: page_shift, and from bit 8 on the number of pairs; else 0
+  uint32_t bytes_high{};  // With binds, registers: upper half of the length, whose lower one is `bytes`; with maps: of the second page; else 0
+  bool maps{};  // Not an access: `address`, and bytes_high with `bytes`, become the pages of a pair of the region with the number of `key`, which is not registered. Only the status of the answer is not 0
+  bool registers{};  // Not an access: the region with the number of `key` is registered with `address`, length and the rights in the place of those required; `key` is its key from then on. Only the status of the answer is not 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -12110,24 +12434,30 @@ struct MemoryCheck {
     f("zero_based", self.zero_based, 1);
     f("lkey", self.lkey, 32);
     f("bytes_high", self.bytes_high, 32);
+    f("maps", self.maps, 1);
+    f("registers", self.registers, 1);
   }
 
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
 };
 
-// A pulse: an entry of the mr table was written. What a memory window is bound to, for firmware; all but the index is 0 of others. (tokens.toml)
+// A pulse: an entry of the mr table was written. What it is in the device, for firmware; is_bound, bound_to and bound_by are 0 of others than memory windows. (tokens.toml)
 struct MrBinding {
-  static constexpr size_t kBits = 73;
+  static constexpr size_t kBits = 82;
   uint32_t index{};  // Entry
   bool is_bound{};  // It is a window, and bound
   uint32_t bound_to{};  // Index of the region
   uint32_t bound_by{};  // QP that bound it
+  bool is_alive{};  // Its `valid`
+  uint8_t device_key{};  // Its `key`
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("index", self.index, 24);
     f("is_bound", self.is_bound, 1);
     f("bound_to", self.bound_to, 24);
     f("bound_by", self.bound_by, 24);
+    f("is_alive", self.is_alive, 1);
+    f("device_key", self.device_key, 8);
   }
 
   friend constexpr bool operator==(const MrBinding&, const MrBinding&) = default;
@@ -12279,7 +12609,7 @@ struct SendRecord {
   uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
   uint8_t epoch{};  // With packets, amends and again: epoch of the replay; with recovers: of the QP's last hold; else 0
   bool recovers{};  // UC, UD: the first one after the end of SQE
-  bool is_local{};  // Local invalidate or bind that was executed: there are no packets, last_psn is that before first_psn; completes when all before it have
+  bool is_local{};  // Local invalidate, bind or registration that was executed: there are no packets, last_psn is that before first_psn; completes when all before it have
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -12968,7 +13298,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[26] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[28] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -12995,6 +13325,8 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[26] = {
     {"rereg_mr", 23, 40, 8, true, true},
     {"alloc_mw", 24, 8, 8, false, true},
     {"dealloc_mw", 25, 4, 0, false, true},
+    {"alloc_mr", 26, 8, 12, false, true},
+    {"query_mr", 27, 4, 40, false, true},
 };
 
 // Management registers. (csr.toml)
@@ -13137,6 +13469,7 @@ struct Config {
   uint32_t flush;  // 1: FLUSH, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
   uint32_t memory_windows;  // 1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory
+  uint32_t fast_registration;  // 1: memory regions registered by work requests, which a local invalidate's logic completes; 0: without their logic
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory
   uint32_t known_entries;  // 1: descriptor fetch keeps how many entries of a split ring are known to be available, and reads no index for them. 0: it reads the index for every request
@@ -13188,6 +13521,7 @@ inline constexpr Config kNic100 = {
     .flush = 1u,
     .invalidation = 1u,
     .memory_windows = 1u,
+    .fast_registration = 1u,
     .extensible_requests = 1u,
     .push_requests = 1u,
     .known_entries = 1u,
@@ -13239,6 +13573,7 @@ inline constexpr Config kNic1 = {
     .flush = 1u,
     .invalidation = 1u,
     .memory_windows = 1u,
+    .fast_registration = 1u,
     .extensible_requests = 1u,
     .push_requests = 0u,
     .known_entries = 0u,
@@ -13290,6 +13625,7 @@ inline constexpr Config kNic1Rc = {
     .flush = 0u,
     .invalidation = 0u,
     .memory_windows = 0u,
+    .fast_registration = 0u,
     .extensible_requests = 0u,
     .push_requests = 0u,
     .known_entries = 0u,

@@ -100,6 +100,10 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaCmdAllocMw>("rdma_cmd_alloc_mw");
   f.template operator()<RdmaAckAllocMw>("rdma_ack_alloc_mw");
   f.template operator()<RdmaCmdDeallocMw>("rdma_cmd_dealloc_mw");
+  f.template operator()<RdmaCmdAllocMr>("rdma_cmd_alloc_mr");
+  f.template operator()<RdmaAckAllocMr>("rdma_ack_alloc_mr");
+  f.template operator()<RdmaCmdQueryMr>("rdma_cmd_query_mr");
+  f.template operator()<RdmaAckQueryMr>("rdma_ack_query_mr");
   f.template operator()<RdmaQpCap>("rdma_qp_cap");
   f.template operator()<RdmaCmdCreateQp>("rdma_cmd_create_qp");
   f.template operator()<RdmaAckCreateQp>("rdma_ack_create_qp");
@@ -126,6 +130,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqReqRdma>("rdma_sq_req_rdma");
   f.template operator()<RdmaSqReqFlush>("rdma_sq_req_flush");
   f.template operator()<RdmaSqReqBind>("rdma_sq_req_bind");
+  f.template operator()<RdmaSqReqReg>("rdma_sq_req_reg");
+  f.template operator()<RdmaPagePair>("rdma_page_pair");
   f.template operator()<RdmaSqReqAtomic>("rdma_sq_req_atomic");
   f.template operator()<RdmaSqReqUd>("rdma_sq_req_ud");
   f.template operator()<RdmaSqReqNumSge>("rdma_sq_req_num_sge");
@@ -138,6 +144,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqAtomic>("rdma_sq_atomic");
   f.template operator()<RdmaSqFlush>("rdma_sq_flush");
   f.template operator()<RdmaSqBind>("rdma_sq_bind");
+  f.template operator()<RdmaSqReg>("rdma_sq_reg");
   f.template operator()<RdmaSqBindRange>("rdma_sq_bind_range");
   f.template operator()<RdmaRqReq>("rdma_rq_req");
   f.template operator()<RdmaCqReq>("rdma_cq_req");
@@ -798,6 +805,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.rereg_mr", static_cast<uint64_t>(RdmaCtrlCmd::kReregMr)},
     {"rdma_ctrl_cmd.alloc_mw", static_cast<uint64_t>(RdmaCtrlCmd::kAllocMw)},
     {"rdma_ctrl_cmd.dealloc_mw", static_cast<uint64_t>(RdmaCtrlCmd::kDeallocMw)},
+    {"rdma_ctrl_cmd.alloc_mr", static_cast<uint64_t>(RdmaCtrlCmd::kAllocMr)},
+    {"rdma_ctrl_cmd.query_mr", static_cast<uint64_t>(RdmaCtrlCmd::kQueryMr)},
     {"rdma_mw_type.type_1", static_cast<uint64_t>(RdmaMwType::kType1)},
     {"rdma_mw_type.type_2", static_cast<uint64_t>(RdmaMwType::kType2)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
@@ -832,6 +841,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wr_opcode.send_with_inv", static_cast<uint64_t>(IbWrOpcode::kSendWithInv)},
     {"ib_wr_opcode.flush", static_cast<uint64_t>(IbWrOpcode::kFlush)},
     {"ib_wr_opcode.atomic_write", static_cast<uint64_t>(IbWrOpcode::kAtomicWrite)},
+    {"ib_wr_opcode.reg_mr", static_cast<uint64_t>(IbWrOpcode::kRegMr)},
     {"ib_wc_opcode.send", static_cast<uint64_t>(IbWcOpcode::kSend)},
     {"ib_wc_opcode.rdma_write", static_cast<uint64_t>(IbWcOpcode::kRdmaWrite)},
     {"ib_wc_opcode.rdma_read", static_cast<uint64_t>(IbWcOpcode::kRdmaRead)},
@@ -843,6 +853,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wc_opcode.atomic_write", static_cast<uint64_t>(IbWcOpcode::kAtomicWrite)},
     {"ib_wc_opcode.flush", static_cast<uint64_t>(IbWcOpcode::kFlush)},
     {"ib_wc_opcode.bind_mw", static_cast<uint64_t>(IbWcOpcode::kBindMw)},
+    {"ib_wc_opcode.reg_mr", static_cast<uint64_t>(IbWcOpcode::kRegMr)},
     {"ib_wc_status.success", static_cast<uint64_t>(IbWcStatus::kSuccess)},
     {"ib_wc_status.loc_len_err", static_cast<uint64_t>(IbWcStatus::kLocLenErr)},
     {"ib_wc_status.loc_qp_op_err", static_cast<uint64_t>(IbWcStatus::kLocQpOpErr)},
@@ -1487,6 +1498,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.flush", static_cast<uint64_t>(RdmaAckQueryDevice::kFlushOffset)},
     {"rdma_ack_query_device.max_push", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxPushOffset)},
     {"rdma_ack_query_device.max_mw", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMwOffset)},
+    {"rdma_ack_query_device.max_fast_mr_pages", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxFastMrPagesOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
@@ -1548,6 +1560,27 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_alloc_mw.rkey", static_cast<uint64_t>(RdmaAckAllocMw::kRkeyOffset)},
     {"rdma_cmd_dealloc_mw.bytes", static_cast<uint64_t>(RdmaCmdDeallocMw::kBytes)},
     {"rdma_cmd_dealloc_mw.mwn", static_cast<uint64_t>(RdmaCmdDeallocMw::kMwnOffset)},
+    {"rdma_cmd_alloc_mr.bytes", static_cast<uint64_t>(RdmaCmdAllocMr::kBytes)},
+    {"rdma_cmd_alloc_mr.pdn", static_cast<uint64_t>(RdmaCmdAllocMr::kPdnOffset)},
+    {"rdma_cmd_alloc_mr.max_pages", static_cast<uint64_t>(RdmaCmdAllocMr::kMaxPagesOffset)},
+    {"rdma_ack_alloc_mr.bytes", static_cast<uint64_t>(RdmaAckAllocMr::kBytes)},
+    {"rdma_ack_alloc_mr.mrn", static_cast<uint64_t>(RdmaAckAllocMr::kMrnOffset)},
+    {"rdma_ack_alloc_mr.lkey", static_cast<uint64_t>(RdmaAckAllocMr::kLkeyOffset)},
+    {"rdma_ack_alloc_mr.rkey", static_cast<uint64_t>(RdmaAckAllocMr::kRkeyOffset)},
+    {"rdma_cmd_query_mr.bytes", static_cast<uint64_t>(RdmaCmdQueryMr::kBytes)},
+    {"rdma_cmd_query_mr.mrn", static_cast<uint64_t>(RdmaCmdQueryMr::kMrnOffset)},
+    {"rdma_ack_query_mr.bytes", static_cast<uint64_t>(RdmaAckQueryMr::kBytes)},
+    {"rdma_ack_query_mr.lkey", static_cast<uint64_t>(RdmaAckQueryMr::kLkeyOffset)},
+    {"rdma_ack_query_mr.rkey", static_cast<uint64_t>(RdmaAckQueryMr::kRkeyOffset)},
+    {"rdma_ack_query_mr.pdn", static_cast<uint64_t>(RdmaAckQueryMr::kPdnOffset)},
+    {"rdma_ack_query_mr.access_flags", static_cast<uint64_t>(RdmaAckQueryMr::kAccessFlagsOffset)},
+    {"rdma_ack_query_mr.virt_addr", static_cast<uint64_t>(RdmaAckQueryMr::kVirtAddrOffset)},
+    {"rdma_ack_query_mr.length", static_cast<uint64_t>(RdmaAckQueryMr::kLengthOffset)},
+    {"rdma_ack_query_mr.npages", static_cast<uint64_t>(RdmaAckQueryMr::kNpagesOffset)},
+    {"rdma_ack_query_mr.page_shift", static_cast<uint64_t>(RdmaAckQueryMr::kPageShiftOffset)},
+    {"rdma_ack_query_mr.is_alive", static_cast<uint64_t>(RdmaAckQueryMr::kIsAliveOffset)},
+    {"rdma_ack_query_mr.invalidatable", static_cast<uint64_t>(RdmaAckQueryMr::kInvalidatableOffset)},
+    {"rdma_ack_query_mr.is_fast", static_cast<uint64_t>(RdmaAckQueryMr::kIsFastOffset)},
     {"rdma_qp_cap.bytes", static_cast<uint64_t>(RdmaQpCap::kBytes)},
     {"rdma_qp_cap.max_send_wr", static_cast<uint64_t>(RdmaQpCap::kMaxSendWrOffset)},
     {"rdma_qp_cap.max_recv_wr", static_cast<uint64_t>(RdmaQpCap::kMaxRecvWrOffset)},
@@ -1681,6 +1714,15 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_req_bind.access_flags", static_cast<uint64_t>(RdmaSqReqBind::kAccessFlagsOffset)},
     {"rdma_sq_req_bind.rkey", static_cast<uint64_t>(RdmaSqReqBind::kRkeyOffset)},
     {"rdma_sq_req_bind.lkey", static_cast<uint64_t>(RdmaSqReqBind::kLkeyOffset)},
+    {"rdma_sq_req_reg.bytes", static_cast<uint64_t>(RdmaSqReqReg::kBytes)},
+    {"rdma_sq_req_reg.virt_addr", static_cast<uint64_t>(RdmaSqReqReg::kVirtAddrOffset)},
+    {"rdma_sq_req_reg.length", static_cast<uint64_t>(RdmaSqReqReg::kLengthOffset)},
+    {"rdma_sq_req_reg.access_flags", static_cast<uint64_t>(RdmaSqReqReg::kAccessFlagsOffset)},
+    {"rdma_sq_req_reg.key", static_cast<uint64_t>(RdmaSqReqReg::kKeyOffset)},
+    {"rdma_sq_req_reg.page_shift", static_cast<uint64_t>(RdmaSqReqReg::kPageShiftOffset)},
+    {"rdma_page_pair.bytes", static_cast<uint64_t>(RdmaPagePair::kBytes)},
+    {"rdma_page_pair.first", static_cast<uint64_t>(RdmaPagePair::kFirstOffset)},
+    {"rdma_page_pair.second", static_cast<uint64_t>(RdmaPagePair::kSecondOffset)},
     {"rdma_sq_req_atomic.bytes", static_cast<uint64_t>(RdmaSqReqAtomic::kBytes)},
     {"rdma_sq_req_atomic.remote_addr", static_cast<uint64_t>(RdmaSqReqAtomic::kRemoteAddrOffset)},
     {"rdma_sq_req_atomic.compare_add", static_cast<uint64_t>(RdmaSqReqAtomic::kCompareAddOffset)},
@@ -1731,6 +1773,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_bind.addr", static_cast<uint64_t>(RdmaSqBind::kAddrOffset)},
     {"rdma_sq_bind.rkey", static_cast<uint64_t>(RdmaSqBind::kRkeyOffset)},
     {"rdma_sq_bind.lkey", static_cast<uint64_t>(RdmaSqBind::kLkeyOffset)},
+    {"rdma_sq_reg.bytes", static_cast<uint64_t>(RdmaSqReg::kBytes)},
+    {"rdma_sq_reg.virt_addr", static_cast<uint64_t>(RdmaSqReg::kVirtAddrOffset)},
+    {"rdma_sq_reg.key", static_cast<uint64_t>(RdmaSqReg::kKeyOffset)},
+    {"rdma_sq_reg.page_shift", static_cast<uint64_t>(RdmaSqReg::kPageShiftOffset)},
     {"rdma_sq_bind_range.bytes", static_cast<uint64_t>(RdmaSqBindRange::kBytes)},
     {"rdma_sq_bind_range.length", static_cast<uint64_t>(RdmaSqBindRange::kLengthOffset)},
     {"rdma_sq_bind_range.access_flags", static_cast<uint64_t>(RdmaSqBindRange::kAccessFlagsOffset)},
@@ -1814,6 +1860,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_mr.length", static_cast<uint64_t>(TableMr::kLengthOffset)},
     {"table_mr.bound_to", static_cast<uint64_t>(TableMr::kBoundToOffset)},
     {"table_mr.bound_by", static_cast<uint64_t>(TableMr::kBoundByOffset)},
+    {"table_mr.device_key", static_cast<uint64_t>(TableMr::kDeviceKeyOffset)},
     {"rdma_key.bytes", static_cast<uint64_t>(RdmaKey::kBytes)},
     {"rdma_key.key", static_cast<uint64_t>(RdmaKey::kKeyOffset)},
     {"rdma_key.index", static_cast<uint64_t>(RdmaKey::kIndexOffset)},
@@ -2093,6 +2140,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.flush", static_cast<uint64_t>(kNic100.flush)},
     {"nic100.invalidation", static_cast<uint64_t>(kNic100.invalidation)},
     {"nic100.memory_windows", static_cast<uint64_t>(kNic100.memory_windows)},
+    {"nic100.fast_registration", static_cast<uint64_t>(kNic100.fast_registration)},
     {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
     {"nic100.push_requests", static_cast<uint64_t>(kNic100.push_requests)},
     {"nic100.known_entries", static_cast<uint64_t>(kNic100.known_entries)},
@@ -2140,6 +2188,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.flush", static_cast<uint64_t>(kNic1.flush)},
     {"nic1.invalidation", static_cast<uint64_t>(kNic1.invalidation)},
     {"nic1.memory_windows", static_cast<uint64_t>(kNic1.memory_windows)},
+    {"nic1.fast_registration", static_cast<uint64_t>(kNic1.fast_registration)},
     {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
     {"nic1.push_requests", static_cast<uint64_t>(kNic1.push_requests)},
     {"nic1.known_entries", static_cast<uint64_t>(kNic1.known_entries)},
@@ -2187,6 +2236,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1_rc.flush", static_cast<uint64_t>(kNic1Rc.flush)},
     {"nic1_rc.invalidation", static_cast<uint64_t>(kNic1Rc.invalidation)},
     {"nic1_rc.memory_windows", static_cast<uint64_t>(kNic1Rc.memory_windows)},
+    {"nic1_rc.fast_registration", static_cast<uint64_t>(kNic1Rc.fast_registration)},
     {"nic1_rc.extensible_requests", static_cast<uint64_t>(kNic1Rc.extensible_requests)},
     {"nic1_rc.push_requests", static_cast<uint64_t>(kNic1Rc.push_requests)},
     {"nic1_rc.known_entries", static_cast<uint64_t>(kNic1Rc.known_entries)},

@@ -986,7 +986,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 26 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 28 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -1013,7 +1013,9 @@ package vireo_spec_pkg;
     RdmaCtrlCmdDestroySrq = 8'h16,
     RdmaCtrlCmdReregMr = 8'h17,
     RdmaCtrlCmdAllocMw = 8'h18,
-    RdmaCtrlCmdDeallocMw = 8'h19
+    RdmaCtrlCmdDeallocMw = 8'h19,
+    RdmaCtrlCmdAllocMr = 8'h1a,
+    RdmaCtrlCmdQueryMr = 8'h1b
   } rdma_ctrl_cmd_e;
 
   // Type of a memory window. [IBTA vol. 1, 10.6.7.2; same numbers as enum ibv_mw_type] (roce.toml)
@@ -1058,7 +1060,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 31 and 33 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE, 32 on one without fast registration. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0, 32 only if max_fast_mr_pages is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -1071,7 +1073,8 @@ package vireo_spec_pkg;
     IbWrOpcodeBindMw = 8'h8,
     IbWrOpcodeSendWithInv = 8'h9,
     IbWrOpcodeFlush = 8'he,
-    IbWrOpcodeAtomicWrite = 8'hf
+    IbWrOpcodeAtomicWrite = 8'hf,
+    IbWrOpcodeRegMr = 8'h20
   } ib_wr_opcode_e;
 
   // What completed. Not verbs' numbers. 11 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
@@ -1086,7 +1089,8 @@ package vireo_spec_pkg;
     IbWcOpcodeLocalInv = 8'h7,
     IbWcOpcodeAtomicWrite = 8'h8,
     IbWcOpcodeFlush = 8'h9,
-    IbWcOpcodeBindMw = 8'ha
+    IbWcOpcodeBindMw = 8'ha,
+    IbWcOpcodeRegMr = 8'h10
   } ib_wc_opcode_e;
 
   // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 17 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
@@ -1590,7 +1594,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h19,
+    rdma_last_command: 8'h1b,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -2946,8 +2950,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceFlushOffset = 84;
   localparam int unsigned RdmaAckQueryDeviceMaxPushOffset = 85;
   localparam int unsigned RdmaAckQueryDeviceMaxMwOffset = 88;
+  localparam int unsigned RdmaAckQueryDeviceMaxFastMrPagesOffset = 92;
   typedef struct packed {
-    logic [35:0][7:0] reserved3;
+    logic [31:0][7:0] reserved3;
+    logic [31:0] max_fast_mr_pages;
     logic [31:0] max_mw;
     logic [1:0][7:0] reserved2;
     logic [7:0] max_push;
@@ -3272,6 +3278,84 @@ package vireo_spec_pkg;
     return rdma_cmd_dealloc_mw_t'(bytes);
   endfunction
   function automatic logic [31:0] pack_rdma_cmd_dealloc_mw(input rdma_cmd_dealloc_mw_t fields);
+    return fields;
+  endfunction
+
+  // Allocate a memory region that work requests reg_mr register, with any DMA addresses as pages. For a trusted driver's own PD only, as get_dma_mr: no QP of another PD can register it. [IBTA vol. 1, 10.6.3, 11.2.8.1: Allocate L_Key] (roce.toml)
+  localparam int unsigned RdmaCmdAllocMrBytes = 8;
+  localparam int unsigned RdmaCmdAllocMrPdnOffset = 0;
+  localparam int unsigned RdmaCmdAllocMrMaxPagesOffset = 4;
+  typedef struct packed {
+    logic [31:0] max_pages;
+    logic [31:0] pdn;
+  } rdma_cmd_alloc_mr_t;
+  function automatic rdma_cmd_alloc_mr_t unpack_rdma_cmd_alloc_mr(input logic [63:0] bytes);
+    return rdma_cmd_alloc_mr_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_alloc_mr(input rdma_cmd_alloc_mr_t fields);
+    return fields;
+  endfunction
+
+  // The new memory region, which is not registered. Its keys are of no use before; a registration chooses their low 8 bits. (roce.toml)
+  localparam int unsigned RdmaAckAllocMrBytes = 12;
+  localparam int unsigned RdmaAckAllocMrMrnOffset = 0;
+  localparam int unsigned RdmaAckAllocMrLkeyOffset = 4;
+  localparam int unsigned RdmaAckAllocMrRkeyOffset = 8;
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [31:0] lkey;
+    logic [31:0] mrn;
+  } rdma_ack_alloc_mr_t;
+  function automatic rdma_ack_alloc_mr_t unpack_rdma_ack_alloc_mr(input logic [95:0] bytes);
+    return rdma_ack_alloc_mr_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_rdma_ack_alloc_mr(input rdma_ack_alloc_mr_t fields);
+    return fields;
+  endfunction
+
+  // Attributes of a memory region. [IBTA vol. 1, 11.2.8.3: Query Memory Region] (roce.toml)
+  localparam int unsigned RdmaCmdQueryMrBytes = 4;
+  localparam int unsigned RdmaCmdQueryMrMrnOffset = 0;
+  typedef struct packed {
+    logic [31:0] mrn;
+  } rdma_cmd_query_mr_t;
+  function automatic rdma_cmd_query_mr_t unpack_rdma_cmd_query_mr(input logic [31:0] bytes);
+    return rdma_cmd_query_mr_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_query_mr(input rdma_cmd_query_mr_t fields);
+    return fields;
+  endfunction
+
+  // A memory region as it is now. Of one of alloc_mr the device keeps range and rights for itself: access_flags, virt_addr, length and page_shift are 0. (roce.toml)
+  localparam int unsigned RdmaAckQueryMrBytes = 40;
+  localparam int unsigned RdmaAckQueryMrLkeyOffset = 0;
+  localparam int unsigned RdmaAckQueryMrRkeyOffset = 4;
+  localparam int unsigned RdmaAckQueryMrPdnOffset = 8;
+  localparam int unsigned RdmaAckQueryMrAccessFlagsOffset = 12;
+  localparam int unsigned RdmaAckQueryMrVirtAddrOffset = 16;
+  localparam int unsigned RdmaAckQueryMrLengthOffset = 24;
+  localparam int unsigned RdmaAckQueryMrNpagesOffset = 32;
+  localparam int unsigned RdmaAckQueryMrPageShiftOffset = 36;
+  localparam int unsigned RdmaAckQueryMrIsAliveOffset = 37;
+  localparam int unsigned RdmaAckQueryMrInvalidatableOffset = 38;
+  localparam int unsigned RdmaAckQueryMrIsFastOffset = 39;
+  typedef struct packed {
+    logic [7:0] is_fast;
+    logic [7:0] invalidatable;
+    logic [7:0] is_alive;
+    logic [7:0] page_shift;
+    logic [31:0] npages;
+    logic [63:0] length;
+    logic [63:0] virt_addr;
+    logic [31:0] access_flags;
+    logic [31:0] pdn;
+    logic [31:0] rkey;
+    logic [31:0] lkey;
+  } rdma_ack_query_mr_t;
+  function automatic rdma_ack_query_mr_t unpack_rdma_ack_query_mr(input logic [319:0] bytes);
+    return rdma_ack_query_mr_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_rdma_ack_query_mr(input rdma_ack_query_mr_t fields);
     return fields;
   endfunction
 
@@ -3794,6 +3878,44 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Variant of rdma_sq_req.wr for reg_mr, whose elements are rdma_page_pair, one or more. Fields are where rdma_sq_req_bind has its own. [Vireo; IBTA vol. 1, 11.4.1.1: Fast Register Physical MR; as struct ib_reg_wr] (roce.toml)
+  localparam int unsigned RdmaSqReqRegBytes = 32;
+  localparam int unsigned RdmaSqReqRegVirtAddrOffset = 0;
+  localparam int unsigned RdmaSqReqRegLengthOffset = 8;
+  localparam int unsigned RdmaSqReqRegAccessFlagsOffset = 16;
+  localparam int unsigned RdmaSqReqRegKeyOffset = 24;
+  localparam int unsigned RdmaSqReqRegPageShiftOffset = 28;
+  typedef struct packed {
+    logic [2:0][7:0] reserved1;
+    logic [7:0] page_shift;
+    logic [31:0] key;
+    logic [31:0] reserved;
+    logic [31:0] access_flags;
+    logic [63:0] length;
+    logic [63:0] virt_addr;
+  } rdma_sq_req_reg_t;
+  function automatic rdma_sq_req_reg_t unpack_rdma_sq_req_reg(input logic [255:0] bytes);
+    return rdma_sq_req_reg_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_reg(input rdma_sq_req_reg_t fields);
+    return fields;
+  endfunction
+
+  // Two pages of a reg_mr, in the place of an rdma_sge. [docs/decisions/0036] (roce.toml)
+  localparam int unsigned RdmaPagePairBytes = 16;
+  localparam int unsigned RdmaPagePairFirstOffset = 0;
+  localparam int unsigned RdmaPagePairSecondOffset = 8;
+  typedef struct packed {
+    logic [63:0] second;
+    logic [63:0] first;
+  } rdma_page_pair_t;
+  function automatic rdma_page_pair_t unpack_rdma_page_pair(input logic [127:0] bytes);
+    return rdma_page_pair_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_page_pair(input rdma_page_pair_t fields);
+    return fields;
+  endfunction
+
   // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
   localparam int unsigned RdmaSqReqAtomicBytes = 32;
   localparam int unsigned RdmaSqReqAtomicRemoteAddrOffset = 0;
@@ -4012,7 +4134,25 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw. [docs/decisions/0032] (roce.toml)
+  // Element of an extensible send work request, in the place of rdma_sq_rdma: address, key and page size of a reg_mr. [docs/decisions/0036] (roce.toml)
+  localparam int unsigned RdmaSqRegBytes = 16;
+  localparam int unsigned RdmaSqRegVirtAddrOffset = 0;
+  localparam int unsigned RdmaSqRegKeyOffset = 8;
+  localparam int unsigned RdmaSqRegPageShiftOffset = 12;
+  typedef struct packed {
+    logic [2:0][7:0] reserved;
+    logic [7:0] page_shift;
+    logic [31:0] key;
+    logic [63:0] virt_addr;
+  } rdma_sq_reg_t;
+  function automatic rdma_sq_reg_t unpack_rdma_sq_reg(input logic [127:0] bytes);
+    return rdma_sq_reg_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_reg(input rdma_sq_reg_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw or reg_mr. [docs/decisions/0032] (roce.toml)
   localparam int unsigned RdmaSqBindRangeBytes = 16;
   localparam int unsigned RdmaSqBindRangeLengthOffset = 0;
   localparam int unsigned RdmaSqBindRangeAccessFlagsOffset = 8;
@@ -4297,7 +4437,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Second group: what a window is bound to. (tables.toml)
+  // A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Or a region that work requests register, which sets key, range, rights and pages in the device. Second group: the entry as it is in the device. (tables.toml)
   localparam int unsigned TableMrBytes = 40;
   localparam int unsigned TableMrKeyOffset = 1;
   localparam int unsigned TableMrPageShiftOffset = 2;
@@ -4308,11 +4448,13 @@ package vireo_spec_pkg;
   localparam int unsigned TableMrLengthOffset = 24;
   localparam int unsigned TableMrBoundToOffset = 33;
   localparam int unsigned TableMrBoundByOffset = 36;
+  localparam int unsigned TableMrDeviceKeyOffset = 39;
   typedef struct packed {
-    logic [7:0] reserved4;
+    logic [7:0] device_key;
     logic [23:0] bound_by;
     logic [23:0] bound_to;
-    logic [6:0] reserved3;
+    logic [5:0] reserved3;
+    logic is_alive;
     logic is_bound;
     logic [63:0] length;
     logic [63:0] virt_addr;
@@ -4320,7 +4462,8 @@ package vireo_spec_pkg;
     logic [15:0] pdn;
     logic [31:0] first_translation;
     logic [31:0] npages;
-    logic [1:0] reserved1;
+    logic reserved1;
+    logic is_fast;
     logic is_type_2;
     logic is_window;
     logic mw_bind;
@@ -5568,17 +5711,21 @@ package vireo_spec_pkg;
     logic zero_based;
     logic [31:0] lkey;
     logic [31:0] bytes_high;
+    logic maps;
+    logic registers;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 242;
+  localparam int unsigned MemoryCheckBits = 244;
 
-  // A pulse: an entry of the mr table was written. What a memory window is bound to, for firmware; all but the index is 0 of others. (tokens.toml)
+  // A pulse: an entry of the mr table was written. What it is in the device, for firmware; is_bound, bound_to and bound_by are 0 of others than memory windows. (tokens.toml)
   typedef struct packed {
     logic [23:0] index;
     logic is_bound;
     logic [23:0] bound_to;
     logic [23:0] bound_by;
+    logic is_alive;
+    logic [7:0] device_key;
   } mr_binding_t;
-  localparam int unsigned MrBindingBits = 73;
+  localparam int unsigned MrBindingBits = 82;
 
   // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
   typedef struct packed {
@@ -6041,6 +6188,7 @@ package vireo_spec_pkg;
     int unsigned flush;
     int unsigned invalidation;
     int unsigned memory_windows;
+    int unsigned fast_registration;
     int unsigned extensible_requests;
     int unsigned push_requests;
     int unsigned known_entries;
@@ -6091,6 +6239,7 @@ package vireo_spec_pkg;
     flush: 1,
     invalidation: 1,
     memory_windows: 1,
+    fast_registration: 1,
     extensible_requests: 1,
     push_requests: 1,
     known_entries: 1,
@@ -6141,6 +6290,7 @@ package vireo_spec_pkg;
     flush: 1,
     invalidation: 1,
     memory_windows: 1,
+    fast_registration: 1,
     extensible_requests: 1,
     push_requests: 0,
     known_entries: 0,
@@ -6191,6 +6341,7 @@ package vireo_spec_pkg;
     flush: 0,
     invalidation: 0,
     memory_windows: 0,
+    fast_registration: 0,
     extensible_requests: 0,
     push_requests: 0,
     known_entries: 0,

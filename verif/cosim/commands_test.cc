@@ -67,6 +67,11 @@ class Commands : public PairTest {
         const auto decoded = spec::RdmaCmdAllocMw::Decode(bytes);
         return status(roce().AllocMw(decoded.pdn, decoded.mw_type));
       }
+      case RdmaCtrlCmd::kAllocMr: {
+        const auto decoded = spec::RdmaCmdAllocMr::Decode(bytes);
+        return status(roce().AllocMr(decoded.pdn, decoded.max_pages));
+      }
+      case RdmaCtrlCmd::kQueryMr: return status(roce().QueryMr(spec::RdmaCmdQueryMr::Decode(bytes).mrn));
       case RdmaCtrlCmd::kDeallocMw: return roce().DeallocMw(spec::RdmaCmdDeallocMw::Decode(bytes).mwn);
       case RdmaCtrlCmd::kCreateQp: return status(roce().CreateQp(spec::RdmaCmdCreateQp::Decode(bytes)));
       case RdmaCtrlCmd::kModifyQp: return roce().ModifyQp(spec::RdmaCmdModifyQp::Decode(bytes));

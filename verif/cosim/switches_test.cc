@@ -50,6 +50,7 @@ TEST_P(Switches, DeviceOffersWhatItHas) {
   const verbs::Device& device = system_->host(0).device();
   EXPECT_FALSE(device.has_atomics() || device.has_invalidation() || device.has_windows());
   EXPECT_FALSE(device.has_flush(spec::FlushPlacement::kGlobalVisibility));
+  EXPECT_EQ(device.max_fast_pages(), 0U);
 }
 
 // A driver cannot accept what is not offered, and the device refuses features_ok.
@@ -92,6 +93,7 @@ TEST_P(Switches, ObjectsAndWorkOfMissingFeaturesAreRefused) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_FALSE(near().pd->CreateSrq({}).ok());
+  EXPECT_FALSE(near().pd->AllocateRegion(1).ok());
   EXPECT_FALSE(near().pd->Register(0x1000, 4096, spec::IbAccessFlags::kRemoteAtomic, 0, {}).ok());
   const Elements list = {near().region->Sge(0, 8)};
   const auto posted = near().qp->PostSend(Remote(IbWrOpcode::kAtomicFetchAndAdd, 1, list, 64));

@@ -911,17 +911,23 @@ TEST(Csr, BindingsOfWindowsAreReadable) {
   for (const uint32_t index : {0u, kConfig.num_mrs - 1}) {
     spec::TableMr window{.valid = true, .key = 7, .is_window = true, .is_type_2 = true, .pdn = 4, .is_bound = true};
     bench.WriteEntry(MgmtTable::kMr, index, window);
-    bench.mr_binding.tokens = {
-        {.index = index, .is_bound = true, .bound_to = kConfig.num_mrs - 2, .bound_by = kConfig.num_qps - 1}};
+    bench.mr_binding.tokens = {{.index = index,
+                                .is_bound = true,
+                                .bound_to = kConfig.num_mrs - 2,
+                                .bound_by = kConfig.num_qps - 1,
+                                .is_alive = true,
+                                .device_key = 0xa5}};
     bench.Run(2);
+    window.is_alive = true;
+    window.device_key = 0xa5;
     window.bound_to = kConfig.num_mrs - 2;
     window.bound_by = kConfig.num_qps - 1;
     EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, index), window);
     EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, 1), spec::TableMr{});
     bench.mr_binding.tokens = {{.index = index}};
     bench.Run(2);
-    window.is_bound = false;
-    window.bound_to = window.bound_by = 0;
+    window.is_bound = window.is_alive = false;
+    window.bound_to = window.bound_by = window.device_key = 0;
     EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, index), window);
   }
 }
@@ -1171,7 +1177,7 @@ struct RamInfo {
   }
 };
 uint32_t BindingBits() {
-  return 1 + static_cast<uint32_t>(std::bit_width(kConfig.num_mrs - 1) + std::bit_width(kConfig.num_qps - 1));
+  return 1 + 1 + 8 + static_cast<uint32_t>(std::bit_width(kConfig.num_mrs - 1) + std::bit_width(kConfig.num_qps - 1));
 }
 std::vector<RamInfo> Rams() {
   std::vector<RamInfo> rams;

@@ -87,6 +87,10 @@ spec::RdmaAckAllocMw Bench::AllocMw(const spec::RdmaCmdAllocMw& request) {
   return Roce(RdmaCtrlCmd::kAllocMw, BytesOf(request)).As<spec::RdmaAckAllocMw>();
 }
 
+spec::RdmaAckAllocMr Bench::AllocMr(const spec::RdmaCmdAllocMr& request) {
+  return Roce(RdmaCtrlCmd::kAllocMr, BytesOf(request)).As<spec::RdmaAckAllocMr>();
+}
+
 spec::RdmaAckRegUserMr Bench::RegUserMr(const spec::RdmaCmdRegUserMr& request, const std::vector<uint8_t>& pages) {
   auto bytes = BytesOf(request);
   bytes.insert(bytes.end(), pages.begin(), pages.end());

@@ -94,6 +94,7 @@ class Bench {
   uint32_t CreateCq(uint32_t cqe = 16);
   spec::RdmaAckGetDmaMr GetDmaMr(uint32_t pdn, uint32_t access = 0);
   spec::RdmaAckAllocMw AllocMw(const spec::RdmaCmdAllocMw& request);
+  spec::RdmaAckAllocMr AllocMr(const spec::RdmaCmdAllocMr& request);
   spec::RdmaAckRegUserMr RegUserMr(const spec::RdmaCmdRegUserMr& request, const std::vector<uint8_t>& pages);
   uint32_t CreateQp(const spec::RdmaCmdCreateQp& request);
   uint32_t CreateQp(IbQpType type);  // with a new PD and CQ

@@ -213,6 +213,9 @@ VIREO_ERROR_TEST(BadMrn) {
   }
   Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mwn});
   Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kReregMr, spec::RdmaCmdReregMr{.mrn = mwn, .flags = 4});
+  for (uint32_t stranger : {mwn, mwn + 1, spec::kNic1.num_mrs, 0x1000000u, 0xffffffffu}) {
+    Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kQueryMr, spec::RdmaCmdQueryMr{.mrn = stranger});
+  }
   Accepted(RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
   Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
 }
@@ -323,6 +326,12 @@ VIREO_ERROR_TEST(InvalidParameter) {
             spec::RdmaCmdReqNotify{.cqn = cqn, .flags = flags});
   }
   if (!is_vireo()) return;
+  const uint32_t pdn = bench().CreatePd();
+  Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = pdn, .max_pages = 0});
+  // It is registered by work requests only.
+  const uint32_t fast = bench().AllocMr({.pdn = pdn, .max_pages = 1}).mrn;
+  Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kReregMr,
+          spec::RdmaCmdReregMr{.mrn = fast, .flags = 4, .access_flags = 1});
   Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kRegUserMr,
           WithPages({.pdn = bench().CreatePd(), .length = kPageBytes, .npages = 1, .invalidatable = 2},
                     PageList(0x1000, 1)));
@@ -531,6 +540,12 @@ VIREO_ERROR_TEST(PageListTooLong) {
   const uint32_t npages = spec::kNic1.num_translations + 1;
   Refused(RdmaError::kPageListTooLong, RdmaCtrlCmd::kRegUserMr,
           WithPages({.pdn = bench().CreatePd(), .length = 4096, .npages = npages}, PageList(0, npages)));
+  if (!is_vireo()) return;
+  const uint32_t most = 2 * spec::kNic1.max_send_sge;
+  for (const uint32_t pages : {most + 1, 0x10000u, 0xffffffffu}) {
+    Refused(RdmaError::kPageListTooLong, RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = 0, .max_pages = pages});
+  }
+  Accepted(RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = 0, .max_pages = most});
 }
 
 VIREO_ERROR_TEST(PageCountMismatch) {
@@ -745,6 +760,7 @@ VIREO_ERROR_TEST(NoFreeMr) {
   if (is_vireo()) {
     Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kAllocMw,
             spec::RdmaCmdAllocMw{.pdn = pdn, .mw_type = spec::RdmaMwType::kType1});
+    Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = pdn, .max_pages = 1});
   }
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = 63});
   bench().RegUserMr(request, PageList(0x1000, 200));
@@ -805,6 +821,9 @@ VIREO_ERROR_TEST(NoFreePages) {
   };
   const uint32_t a = mrn(100), b = mrn(300), c = mrn(all - 400);
   Refused(RdmaError::kNoFreePages, RdmaCtrlCmd::kRegUserMr, request(1));
+  if (is_vireo()) {
+    Refused(RdmaError::kNoFreePages, RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = pdn, .max_pages = 1});
+  }
   Refused(RdmaError::kUnalignedPage, RdmaCtrlCmd::kRegUserMr,
           WithPages({.pdn = pdn, .length = 4096, .npages = 1}, PageList(0x1001, 1)));
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = a});

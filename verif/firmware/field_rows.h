@@ -64,6 +64,10 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kAllocMw, "mw_type", 0, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kAllocMw, "mw_type", 3, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kDeallocMw, "mwn", 9, RdmaError::kBadMrn},
+    {RdmaCtrlCmd::kAllocMr, "pdn", 9, RdmaError::kBadPdn},
+    {RdmaCtrlCmd::kAllocMr, "max_pages", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kAllocMr, "max_pages", 9, RdmaError::kPageListTooLong},
+    {RdmaCtrlCmd::kQueryMr, "mrn", 9, RdmaError::kBadMrn},
     {RdmaCtrlCmd::kCreateQp, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 0, RdmaError::kUnsupportedQpType},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 1, RdmaError::kHandleBusy},
@@ -213,6 +217,8 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
     case RdmaCtrlCmd::kAllocMw:
       return Changed(spec::RdmaCmdAllocMw{.mw_type = spec::RdmaMwType::kType2}, field, row.value);
     case RdmaCtrlCmd::kDeallocMw: return Changed(spec::RdmaCmdDeallocMw{.mwn = handles.mwn}, field, row.value);
+    case RdmaCtrlCmd::kAllocMr: return Changed(spec::RdmaCmdAllocMr{.max_pages = 1}, field, row.value);
+    case RdmaCtrlCmd::kQueryMr: return Changed(spec::RdmaCmdQueryMr{.mrn = handles.mrn}, field, row.value);
     case RdmaCtrlCmd::kDeregMr: return Changed(spec::RdmaCmdDeregMr{.mrn = handles.mrn}, field, row.value);
     case RdmaCtrlCmd::kCreateQp: return Changed(spec::RdmaCmdCreateQp{.qp_type = IbQpType::kRc}, field, row.value);
     case RdmaCtrlCmd::kModifyQp: {

@@ -163,6 +163,8 @@ void MockDevice::SetBound(uint32_t mwn, bool is_bound, uint32_t mrn, uint32_t qp
   Set(MgmtTable::kMr, mwn, window);
 }
 
+void MockDevice::SetAlive(uint32_t mrn, bool is_alive, uint8_t key) { alive_[mrn] = {is_alive, key}; }
+
 MockDevice::State MockDevice::Snapshot() const {
   State state{tables_, {}};
   for (uint32_t offset : {spec::kMgmtControlRegister, spec::kMgmtInterruptEnableRegister, spec::kMgmtMacLowRegister,
@@ -370,6 +372,13 @@ void MockDevice::DoTable() {
       if (found == tables_.end()) return;
       const auto& entry = found->second;
       std::copy(entry.begin(), entry.end(), table_window_.begin());
+      if (key.first == MgmtTable::kMr) {
+        auto region = spec::TableMr::Decode(entry.data());
+        const auto changed = alive_.find(key.second);
+        region.is_alive = changed != alive_.end() ? changed->second.first : region.valid;
+        region.device_key = changed != alive_.end() ? changed->second.second : region.key;
+        region.Encode(table_window_.data());
+      }
       // Of the others neither the rest of firmware's fields nor a second group is read.
       if (key.first == MgmtTable::kAh) {
         std::fill(table_window_.begin() + static_cast<ptrdiff_t>(kept), table_window_.end(), 0);
@@ -380,6 +389,7 @@ void MockDevice::DoTable() {
     case spec::MgmtTableOperation::kClear:
       std::fill(table_window_.begin(), table_window_.end(), 0);
       tables_.erase(key);
+      if (key.first == MgmtTable::kMr) alive_.erase(key.second);
       if (key.first == MgmtTable::kQpContext && key.second == has_old_work) SetSendOutstanding(key.second, 1);
       return;
   }
@@ -458,6 +468,9 @@ void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
       auto entry = spec::TableMr::Decode(bytes);
       entry.is_bound = false;
       entry.bound_to = entry.bound_by = 0;
+      entry.is_alive = false;  // the second group is the device's
+      entry.device_key = 0;
+      alive_.erase(index);
       Set(key.first, index, entry);
       return;
     }

@@ -80,6 +80,8 @@ class MockDevice {
   void SetSendOutstanding(uint32_t qpn, uint16_t count);
   // A work request binds a memory window, or ends that.
   void SetBound(uint32_t mwn, bool is_bound, uint32_t mrn = 0, uint32_t qpn = 0);
+  // A work request registers or invalidates a region.
+  void SetAlive(uint32_t mrn, bool is_alive, uint8_t key);
   // A bind of a window that is executed just before the next write of the region's entry.
   struct LateBind {
     uint32_t mwn, mrn;
@@ -148,6 +150,7 @@ class MockDevice {
 
   const spec::Config config_;
   Tables tables_;
+  std::map<uint32_t, std::pair<bool, uint8_t>> alive_;  // regions that work requests have changed: valid, key
   std::map<uint32_t, uint32_t> registers_;
   std::vector<uint8_t> table_window_, mailbox_window_, event_window_;
   std::vector<std::string> violations_;

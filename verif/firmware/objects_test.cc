@@ -34,6 +34,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.flush, 3);
   EXPECT_EQ(device.invalidation, 1);
   EXPECT_EQ(device.max_mw, config.num_mrs);
+  EXPECT_EQ(device.max_fast_mr_pages, 2 * config.max_send_sge);
   EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.max_push, 64);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
@@ -51,6 +52,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.flush, 0);
   EXPECT_EQ(device.invalidation, 0);
   EXPECT_EQ(device.max_mw, 0u);
+  EXPECT_EQ(device.max_fast_mr_pages, 0u);
   EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_push, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
@@ -295,6 +297,76 @@ TEST_F(Objects, MemoryWindowHasItsTypeAndIsUnboundWithItsQueuePair) {
   EXPECT_TRUE(entry(other.mwn).is_bound);
   ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = one.mwn})).ok());
   EXPECT_EQ(entry(one.mwn), spec::TableMr{});
+}
+
+// Its pages are reserved, in pairs, until DEREG_MR; the device does the rest.
+TEST_F(Objects, RegionOfWorkRequestsKeepsItsPages) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto region = bench().AllocMr({.pdn = pdn, .max_pages = 3});
+  const auto entry = [&](uint32_t mrn) { return device().Get<spec::TableMr>(MgmtTable::kMr, mrn); };
+  const uint8_t key = spec::RdmaKey::FromWord(region.lkey).key;
+  const uint32_t first = entry(region.mrn).first_translation;
+  EXPECT_EQ(entry(region.mrn), (spec::TableMr{.invalidatable = true,
+                                              .key = key,
+                                              .is_fast = true,
+                                              .npages = 4,
+                                              .first_translation = first,
+                                              .pdn = static_cast<uint16_t>(pdn)}));
+  EXPECT_EQ(region.rkey, region.lkey);
+  EXPECT_EQ(spec::RdmaKey::FromWord(region.rkey).index, region.mrn);
+  const auto other = bench().AllocMr({.pdn = pdn, .max_pages = 2});
+  const uint32_t others = entry(other.mrn).first_translation;
+  EXPECT_TRUE(others + 2 <= first || first + 4 <= others) << others;
+  const auto query = [&](uint32_t mrn) {
+    return bench().Roce(RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = mrn})).As<spec::RdmaAckQueryMr>();
+  };
+  spec::RdmaAckQueryMr expected{
+      .lkey = region.lkey, .rkey = region.rkey, .pdn = pdn, .npages = 4, .invalidatable = 1, .is_fast = 1};
+  EXPECT_EQ(query(region.mrn), expected);
+  device().SetAlive(region.mrn, true, 0x77);
+  expected.is_alive = 1;
+  expected.lkey = expected.rkey = region.mrn << 8 | 0x77;
+  EXPECT_EQ(query(region.mrn), expected);
+  // It is the domain's, and its translations are free behind it.
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = pdn})).error(),
+            RdmaError::kHandleBusy);
+  ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = region.mrn})).ok());
+  EXPECT_EQ(entry(region.mrn), spec::TableMr{});
+  EXPECT_EQ(entry(bench().AllocMr({.pdn = pdn, .max_pages = 4}).mrn).first_translation, first);
+}
+
+TEST_F(Objects, QueryTellsWhatARegionIs) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto query = [&](uint32_t mrn) {
+    return bench().Roce(RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = mrn})).As<spec::RdmaAckQueryMr>();
+  };
+  const auto all = bench().GetDmaMr(pdn, Access::kLocalWrite);
+  EXPECT_EQ(query(all.mrn),
+            (spec::RdmaAckQueryMr{
+                .lkey = all.lkey, .rkey = all.rkey, .pdn = pdn, .access_flags = Access::kLocalWrite, .is_alive = 1}));
+  for (const uint32_t access :
+       {uint32_t{Access::kLocalWrite}, Access::kLocalWrite | Access::kRemoteWrite, uint32_t{Access::kRemoteRead},
+        Access::kLocalWrite | Access::kRemoteAtomic, uint32_t{Access::kFlushGlobal}, uint32_t{Access::kMwBind}, 0u}) {
+    const spec::RdmaCmdRegUserMr request{
+        .pdn = pdn, .access_flags = access, .virt_addr = 0x3123, .length = 8000, .npages = 3};
+    const auto region = bench().RegUserMr(request, PageList(0x8000, 3));
+    EXPECT_EQ(query(region.mrn), (spec::RdmaAckQueryMr{.lkey = region.lkey,
+                                                       .rkey = region.rkey,
+                                                       .pdn = pdn,
+                                                       .access_flags = access,
+                                                       .virt_addr = 0x3123,
+                                                       .length = 8000,
+                                                       .npages = 3,
+                                                       .page_shift = 12,
+                                                       .is_alive = 1}));
+  }
+  const spec::RdmaCmdRegUserMr request{.pdn = pdn, .virt_addr = 0x1000, .length = 1, .npages = 1, .invalidatable = 1};
+  const auto region = bench().RegUserMr(request, PageList(0x8000, 1));
+  EXPECT_EQ(query(region.mrn).is_alive, 1);
+  device().SetAlive(region.mrn, false, 0);
+  EXPECT_EQ(query(region.mrn).is_alive, 0);
+  EXPECT_EQ(query(region.mrn).lkey, region.lkey) << "its last key";
+  EXPECT_EQ(query(region.mrn).invalidatable, 1);
 }
 
 // A bind on its way when the command looked: the region's right is back.

@@ -247,6 +247,11 @@ class Stream {
         return BytesOf(spec::RdmaCmdAllocMw{
             .pdn = Pick(reference_.pds),
             .mw_type = spec::RdmaMwType{static_cast<uint8_t>(Chance(10) ? Below(4) : 1 + Below(2))}});
+      case RdmaCtrlCmd::kAllocMr:
+        return BytesOf(
+            spec::RdmaCmdAllocMr{.pdn = Pick(reference_.pds), .max_pages = Chance(10) ? Number(9) : Below(9)});
+      case RdmaCtrlCmd::kQueryMr:
+        return BytesOf(spec::RdmaCmdQueryMr{.mrn = Chance(20) ? Pick(reference_.mws) : Pick(reference_.mrs)});
       case RdmaCtrlCmd::kDeallocMw:
         return BytesOf(spec::RdmaCmdDeallocMw{.mwn = Chance(20) ? Pick(reference_.mrs) : Pick(reference_.mws)});
       case RdmaCtrlCmd::kCreateQp:
@@ -311,7 +316,7 @@ class Stream {
   void Command() {
     // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
-    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 26))};
+    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 28))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
     const bool ends = command == RdmaCtrlCmd::kDestroyCq || command == RdmaCtrlCmd::kDestroyPd ||
                       command == RdmaCtrlCmd::kDeregMr || command == RdmaCtrlCmd::kDestroyQp ||

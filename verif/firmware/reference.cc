@@ -141,6 +141,7 @@ void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* 
   if (request.flags < 1 || request.flags > 7) codes.insert(RdmaError::kInvalidParameter);
   if ((request.flags & 4) != 0) CheckAccess(request.access_flags, codes);
   if ((request.flags & 1) != 0 && request.is_pmem > 1) codes.insert(RdmaError::kInvalidParameter);
+  if (mrs.contains(request.mrn) && mrs.at(request.mrn).is_fast) codes.insert(RdmaError::kInvalidParameter);
   if (const auto found = mrs.find(request.mrn); found != mrs.end()) {
     const bool moves = (request.flags & 1) != 0;
     CheckFlush(!moves && found->second.is_dma, moves ? request.is_pmem != 0 : found->second.is_pmem,
@@ -218,7 +219,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 25u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 27u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
@@ -307,6 +308,19 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       if (mrs.size() + mws.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       break;
     }
+    case RdmaCtrlCmd::kAllocMr: {
+      const auto r = Decode<spec::RdmaCmdAllocMr>(bytes);
+      no_pd(r.pdn);
+      const uint64_t most = config_.fast_registration != 0 ? uint64_t{2} * config_.max_send_sge : 0;
+      if (r.max_pages == 0) codes.insert(RdmaError::kInvalidParameter);
+      if (r.max_pages > most) codes.insert(RdmaError::kPageListTooLong);
+      if (mrs.size() + mws.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      if (r.max_pages <= most && FindPages((r.max_pages + 1) / 2 * 2) == ~0u) codes.insert(RdmaError::kNoFreePages);
+      break;
+    }
+    case RdmaCtrlCmd::kQueryMr:
+      if (!mrs.contains(Decode<spec::RdmaCmdQueryMr>(bytes).mrn)) codes.insert(RdmaError::kBadMrn);
+      break;
     case RdmaCtrlCmd::kDeallocMw:
       if (!mws.contains(Decode<spec::RdmaCmdDeallocMw>(bytes).mwn)) codes.insert(RdmaError::kBadMrn);
       break;
@@ -520,6 +534,33 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       const auto mr = mrs.find(Decode<spec::RdmaCmdDeregMr>(bytes).mrn);
       for (uint32_t i = 0; i < mr->second.npages; ++i) pages_[mr->second.first + i] = false;
       mrs.erase(mr);
+      break;
+    }
+    case RdmaCtrlCmd::kAllocMr: {
+      const auto r = Decode<spec::RdmaCmdAllocMr>(bytes);
+      const auto ack = Decode<spec::RdmaAckAllocMr>(response);
+      if (ack.lkey != ack.rkey || ack.rkey >> 8 != ack.mrn) return "a key of another number";
+      const uint32_t npages = (r.max_pages + 1) / 2 * 2;
+      const Mr mr{.pdn = r.pdn,
+                  .key = ack.rkey,
+                  .first = FindPages(npages),
+                  .npages = npages,
+                  .invalidatable = true,
+                  .is_fast = true};
+      for (uint32_t i = 0; i < npages; ++i) pages_[mr.first + i] = true;
+      if (mws.contains(ack.mrn)) return "the number of a window";
+      if (ack.mrn >= config_.num_mrs || !mrs.emplace(ack.mrn, mr).second) return "a region that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kQueryMr: {
+      const auto ack = Decode<spec::RdmaAckQueryMr>(response);
+      const Mr& mr = mrs.at(Decode<spec::RdmaCmdQueryMr>(bytes).mrn);
+      if (ack.lkey != mr.key || ack.rkey != mr.key) return "another key";
+      if (ack.pdn != mr.pdn || ack.npages != mr.npages) return "another PD or number of pages";
+      if ((ack.invalidatable != 0) != mr.invalidatable || (ack.is_fast != 0) != mr.is_fast) return "another kind";
+      if ((ack.access_flags & 0x300) != mr.flushes || ((ack.access_flags & 16) != 0) != mr.may_bind)
+        return "other rights";
+      if ((ack.is_alive != 0) == mr.is_fast) return "another state";
       break;
     }
     case RdmaCtrlCmd::kAllocMw: {

@@ -62,6 +62,7 @@ class Reference {
     bool invalidatable = false, is_dma = false, is_pmem = false;
     uint32_t flushes = 0;  // rights to FLUSH: 0x100, 0x200
     bool may_bind = false;
+    bool is_fast = false;  // of alloc_mr
   };
   struct Mw {
     uint32_t pdn = 0, key = 0;

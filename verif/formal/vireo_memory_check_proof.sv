@@ -3,8 +3,8 @@
 // What vireo_memory_check allows lies within the region or window, for any key, address, length and table contents: bound to
 // the block, it samples the check and the region's row in the first cycle of the pipeline, follows them, and compares with
 // the answer by the definition in whole numbers [IBTA vol. 1, 10.6.3]. vireo_table's proof covers that the row is the
-// key's. Firmware writes page sizes of spec/ only; that is assumed, and that the check is no invalidate
-// and no bind, which grant nothing.
+// key's. Firmware and the requester give page sizes of spec/ only; that is assumed, and that the check is no invalidate,
+// bind or registration, which grant nothing.
 module vireo_memory_check_proof
   import vireo_spec_pkg::*;
 #(
@@ -65,7 +65,8 @@ module vireo_memory_check_proof
     seen = '{check: check_i, valid: row_valid_bit_i, dma: row_dma_i, is_window: row_window_i[3],
              is_type_2: row_window_i[2], bound: row_window_i[1], zero_based: row_window_i[0], bound_by: row_bound_by_i,
              virt_addr: row_virt_addr_i, length: row_length_i, pdn: row_pdn_i, key: row_key_i, rights: row_rights_i, page_shift: 6'(row_page_shift_i), first: row_first_i};
-    accesses: assume (!second_i && (!row_valid_i || (!check_i.invalidate && !check_i.binds && check_i.bytes_high == '0)));
+    accesses: assume (!second_i && (!row_valid_i || (!check_i.invalidate && !check_i.binds && !check_i.maps && !check_i.registers
+                                                       && check_i.bytes_high == '0)));
     // Firmware writes only regions `dma`, and binds only windows that begin at 0.
     rows: assume (!row_valid_i || !row_dma_i || !row_window_i[0]);
     page_sizes: assume (!row_valid_i || (row_page_shift_i >= 32'(RdmaPageShiftMin) && row_page_shift_i <= 32'(RdmaPageShiftMax)));

@@ -262,6 +262,8 @@ Bytes Objects(uint8_t flags) {
   Command(seed, RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = 1}));
   Command(seed, RdmaCtrlCmd::kAllocMw, BytesOf(spec::RdmaCmdAllocMw{.pdn = 0, .mw_type = spec::RdmaMwType::kType2}));
   Command(seed, RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = 2}));
+  Command(seed, RdmaCtrlCmd::kAllocMr, BytesOf(spec::RdmaCmdAllocMr{.pdn = 0, .max_pages = 3}));
+  Command(seed, RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = 3}));
   spec::RdmaCmdAddGid gid{.index = 1, .gid_type = spec::RdmaGidType::kRoceV2};
   SetGid(gid.gid, 3, false);
   Command(seed, RdmaCtrlCmd::kAddGid, BytesOf(gid));

@@ -35,6 +35,15 @@ constexpr size_t kMrs = 16;
 constexpr size_t kPages = 64;
 constexpr uint32_t kMost = 4096;  // bytes of an access that has a place
 
+constexpr spec::Config TestConfig() {
+  spec::Config config = spec::kNic1;
+  config.datapath_bits = 512;
+  config.num_mrs = kMrs;
+  config.num_translations = kPages;
+  return config;
+}
+constexpr spec::Config kConfig = TestConfig();
+
 // One bit of a port.
 struct Bit {
   CData& port;
@@ -262,7 +271,7 @@ struct Bench {
   std::mt19937_64 random = sim::MakeRandom("memory_check");
   Top& p;
   model::Agenda agenda;
-  model::MemoryCheck block{agenda, kMrs, kPages};
+  model::MemoryCheck block{agenda, kConfig};
   std::array<Channel<Place>, kClients> sinks = {Channel<Place>::Sink(), Channel<Place>::Sink(), Channel<Place>::Sink()};
   std::array<Bit, kClients> check_valid = {Bit{p.check_valid_i, 0}, Bit{p.check_valid_i, 1}, Bit{p.check_valid_i, 2}};
   std::array<Bit, kClients> check_ready = {Bit{p.check_ready_o, 0}, Bit{p.check_ready_o, 1}, Bit{p.check_ready_o, 2}};
@@ -327,7 +336,7 @@ struct Tables {
     Check check{};
     size_t index;
     do index = random() % mrs.size();
-    while (mrs[index].is_window);
+    while (mrs[index].is_window || mrs[index].length == 0);
     const spec::TableMr& mr = mrs[index];
     check.key = static_cast<uint32_t>(random() % 32 == 0 ? random() : index << 8 | mr.key);
     if (random() % 32 == 0) check.key ^= 1u << random() % 16;
@@ -1011,6 +1020,353 @@ TEST(MemoryCheck, MatchesModelWhileWindowsAreBound) {
     binds += bench.bindings.count;
   }
   EXPECT_GT(binds, 50u);
+}
+
+// A region that work requests register, of four pages from kFastPage on; a pair of them, and its registration: 0x5000
+// bytes need more than four pages, 0x3e00 from 0x200 on are all four.
+constexpr uint32_t kFastIndex = 6, kFastPage = 21;
+constexpr spec::TableMr kFast{
+    .invalidatable = true, .key = 1, .is_fast = true, .npages = 4, .first_translation = kFastPage, .pdn = 3};
+constexpr uint32_t Pairs(uint32_t pairs, uint32_t page_shift = 12) { return pairs << 8 | page_shift; }
+constexpr Check Map(uint32_t pair, uint64_t first, uint64_t second, uint32_t index = kFastIndex, uint16_t pdn = 3) {
+  return {.key = index << 8 | 0x44,
+          .pdn = pdn,
+          .address = first,
+          .bytes = static_cast<uint32_t>(second),
+          .qpn = kQpn,
+          .lkey = pair,
+          .bytes_high = static_cast<uint32_t>(second >> 32),
+          .maps = true};
+}
+constexpr Check kRegister{.key = kFastIndex << 8 | 0x44,
+                          .pdn = 3,
+                          .local_write = true,
+                          .remote_write = true,
+                          .address = 0x1'2345'6200,
+                          .bytes = 0x3e00,
+                          .qpn = kQpn,
+                          .lkey = Pairs(2),
+                          .registers = true};
+constexpr Check kFastCheck{
+    .key = kRegister.key, .pdn = 3, .remote_write = true, .address = kRegister.address, .bytes = 16};
+constexpr Check kFastInvalidate{.key = kRegister.key, .pdn = 3, .invalidate = true, .qpn = kQpn};
+
+struct FastBench : DirectedBench {
+  FastBench() {
+    bench.Write(kFastIndex, kFast);
+    bench.Setup();
+  }
+  void AskMaps() {
+    EXPECT_EQ(Ask(Map(0, 0x1111'0000'1000, 0x2222'0000'3000)), Place{});
+    EXPECT_EQ(Ask(Map(1, 0x3333'0000'5000, 0x4444'0000'7000)), Place{});
+  }
+  template <typename Change>
+  MemoryStatus AskWith(Check check, Change change) {
+    change(check);
+    const Place place = Ask(check);
+    EXPECT_TRUE(place == Place{.status = place.status} || place.bytes0 != 0) << "the rest is not 0";
+    return place.status;
+  }
+};
+
+TEST(MemoryCheck, RegistrationGivesAccessToItsPages) {
+  FastBench b;
+  const auto ask = [&](auto change) { return b.AskWith(kFastCheck, change); };
+  EXPECT_EQ(b.Ask(kFastCheck).status, MemoryStatus::kKey) << "not registered";
+  b.AskMaps();
+  EXPECT_EQ(b.Ask(kFastCheck).status, MemoryStatus::kKey) << "not yet";
+  EXPECT_EQ(b.Ask(kRegister), Place{});
+  EXPECT_EQ(b.Ask(kFastCheck), (Place{.address0 = 0x1111'0000'1200, .bytes0 = 16}));
+  Check check = kFastCheck;
+  check.address += 0xe00 - 1;
+  EXPECT_EQ(b.Ask(check),
+            (Place{.address0 = 0x1111'0000'1fff, .bytes0 = 1, .address1 = 0x2222'0000'3000, .bytes1 = 15}));
+  check.address = kFastCheck.address + 0x2e00 - 8;
+  EXPECT_EQ(b.Ask(check),
+            (Place{.address0 = 0x3333'0000'5ff8, .bytes0 = 8, .address1 = 0x4444'0000'7000, .bytes1 = 8}));
+  EXPECT_EQ(ask([](Check& c) { c.address += 0x3e00 - 16; }), MemoryStatus::kOk) << "the last byte";
+  EXPECT_EQ(ask([](Check& c) { c.address += 0x3e00 - 15; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.address -= 1; }), MemoryStatus::kBounds) << "in its first page";
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = false; }), MemoryStatus::kOk) << "it has an lkey";
+  EXPECT_EQ(ask([](Check& c) { c.local_write = true; }), MemoryStatus::kOk);
+  EXPECT_EQ(ask([](Check& c) { c.remote_read = true; }), MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.remote_atomic = true; }), MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.pdn = 4; }), MemoryStatus::kPd);
+  EXPECT_EQ(ask([](Check& c) { c.key ^= 1; }), MemoryStatus::kKey);
+
+  // Neither it nor its pages change before an invalidate.
+  EXPECT_EQ(b.Ask(kRegister).status, MemoryStatus::kRights);
+  EXPECT_EQ(b.Ask(Map(0, 0x9000, 0xa000)).status, MemoryStatus::kRights);
+  EXPECT_EQ(b.Ask(kFastCheck), (Place{.address0 = 0x1111'0000'1200, .bytes0 = 16}));
+  EXPECT_EQ(b.Ask(kFastInvalidate), Place{});
+  EXPECT_EQ(b.Ask(kFastCheck).status, MemoryStatus::kKey);
+  EXPECT_EQ(b.Ask(kFastInvalidate).status, MemoryStatus::kKey);
+
+  // With another key, one pair, other rights, another size of pages.
+  EXPECT_EQ(b.Ask(Map(0, 0x10'0000, 0x70'0000)), Place{});
+  Check other = kRegister;
+  other.key ^= 0xff;
+  other.lkey = Pairs(1, 16);
+  other.address = 0xffff'ffff'fffe'ff00;
+  other.bytes = 0x1'0100;
+  other.local_write = other.remote_write = false;
+  other.remote_read = true;
+  EXPECT_EQ(b.Ask(other), Place{}) << "up to the end of all addresses";
+  EXPECT_EQ(b.Ask(kFastCheck).status, MemoryStatus::kKey) << "the key of before";
+  check = {.key = other.key, .pdn = 3, .remote_read = true, .address = other.address, .bytes = 0x200};
+  EXPECT_EQ(b.Ask(check), (Place{.address0 = 0x10'ff00, .bytes0 = 0x100, .address1 = 0x70'0000, .bytes1 = 0x100}));
+  check.local_write = true;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights);
+}
+
+TEST(MemoryCheck, RegistrationReportsTheFirstStatusThatApplies) {
+  FastBench b;
+  b.bench.Write(kWindowIndex, kWindow);
+  b.bench.Setup();
+  b.AskMaps();
+  const auto ask = [&](auto change) { return b.AskWith(kRegister, change); };
+  // Everything wrong, then corrected one after the other.
+  Check check = kRegister;
+  check.key = kKey;
+  check.pdn = 4;
+  check.local_write = false;
+  check.lkey = Pairs(1);
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kKey) << "another region";
+  check.key = kRegister.key;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kPd);
+  check.pdn = 3;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kRights) << "remote write without local write";
+  check.local_write = true;
+  EXPECT_EQ(b.Ask(check).status, MemoryStatus::kBounds) << "too few pages";
+  EXPECT_EQ(ask([](Check& c) { c.key = kWindowIndex << 8; }), MemoryStatus::kKey) << "a window";
+  EXPECT_EQ(ask([](Check& c) { c.key = 3 << 8; }), MemoryStatus::kKey) << "nothing";
+  EXPECT_EQ(ask([](Check& c) { c.key += static_cast<uint32_t>(kMrs << 8); }), MemoryStatus::kKey) << "beyond the table";
+  EXPECT_EQ(ask([](Check& c) { c.local_write = c.remote_write = false, c.remote_atomic = true; }),
+            MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.bytes += 1; }), MemoryStatus::kBounds) << "one byte more than the pages";
+  EXPECT_EQ(ask([](Check& c) { c.address += 1; }), MemoryStatus::kBounds) << "likewise";
+  EXPECT_EQ(ask([](Check& c) { c.bytes_high = 1; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.lkey = Pairs(3); }), MemoryStatus::kBounds) << "more pages than it may have";
+  EXPECT_EQ(ask([](Check& c) { c.address = 0xffff'ffff'ffff'f000, c.bytes = 0x1001; }), MemoryStatus::kBounds)
+      << "past the end of all addresses";
+  EXPECT_EQ(b.Ask(kFastCheck).status, MemoryStatus::kKey) << "none was executed";
+  EXPECT_EQ(b.Ask(kRegister), Place{});
+
+  const auto map = [&](auto change) { return b.AskWith(Map(1, 0x9000, 0xa000), change); };
+  EXPECT_EQ(map([](Check&) {}), MemoryStatus::kRights) << "it is registered";
+  EXPECT_EQ(b.Ask(kFastInvalidate), Place{});
+  EXPECT_EQ(map([](Check& c) { c.lkey = 2; }), MemoryStatus::kBounds) << "another region's page";
+  EXPECT_EQ(map([](Check& c) { c.lkey = 0x100; }), MemoryStatus::kBounds);
+  EXPECT_EQ(map([](Check& c) { c.pdn = 4; }), MemoryStatus::kPd);
+  EXPECT_EQ(map([](Check& c) { c.key = kKey; }), MemoryStatus::kKey);
+  EXPECT_EQ(b.Ask(kRegister), Place{});
+  EXPECT_EQ(b.Ask(kFastCheck).address0, 0x1111'0000'1200u) << "its pages are as before";
+}
+
+TEST(MemoryCheck, RegistrationMeetsDocumentedLatency) {
+  FastBench b;
+  const Cycle start = b.bench.bench.cycle();
+  b.bench.in[0]->tokens = {Map(0, 0x1000, 0x2000), Map(1, 0x3000, 0x4000), kRegister, kFastCheck};
+  ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kLatency), "");
+  EXPECT_EQ(b.bench.out[0]->count, 0u);
+  ASSERT_EQ(b.bench.bench.RunOut(50), "");
+  const auto& answers = b.bench.sinks[0].sent();
+  ASSERT_EQ(answers.size(), 4u);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i].cycle, start + model::MemoryCheck::kLatency + i * model::MemoryCheck::kRegisterInterval);
+    EXPECT_EQ(answers[i].token.status, MemoryStatus::kOk);
+  }
+  EXPECT_EQ(answers[3].token.address0, 0x1200u) << "the next check finds it";
+}
+
+// Firmware's writes in each cycle. Of another page: both are written. Of the region: it is as firmware wrote it.
+TEST(MemoryCheck, RegistrationAndWritesOfFirmwareInAnyCycle) {
+  for (const bool of_page : {true, false}) {
+    for (Cycle n = 0; n < 14; ++n) {
+      SCOPED_TRACE(n);
+      FastBench b;
+      b.bench.in[0]->tokens = {Map(0, 0x1000, 0x2000), kRegister};
+      ASSERT_EQ(b.bench.bench.Run(n), "");
+      if (of_page) {
+        for (unsigned i = 0; i < 2; ++i) b.bench.Page(7 + i, 0x5555'0000'0000 + n);
+      } else {
+        b.bench.Write(kFastIndex, kFast);
+      }
+      ASSERT_EQ(b.bench.bench.RunOut(20), "");
+      EXPECT_EQ(b.bench.sinks[0].sent().at(1).token, Place{});
+      const Place after = WithoutGrant(b.Ask(kFastCheck));
+      if (of_page) {
+        EXPECT_EQ(after, (Place{.address0 = 0x1200, .bytes0 = 16}));
+        EXPECT_EQ(b.Ask(kCheck).address0, 0x5555'0000'0600 + n);
+      } else {
+        // Before it was taken, it was as good as not there.
+        EXPECT_EQ(after.status, n < 5 ? MemoryStatus::kOk : MemoryStatus::kKey);
+      }
+    }
+  }
+}
+
+// Regions that work requests register, and what they have made of them: by definition, as Tables translates regions.
+struct FastTables : Tables {
+  explicit FastTables(std::mt19937_64& random) : Tables(random) {
+    for (size_t i = kMrs / 2; i < kMrs; ++i) {
+      mrs[i] = {.invalidatable = true,
+                .is_fast = true,
+                .npages = static_cast<uint32_t>(2 + 2 * (random() % 3)),
+                .first_translation = static_cast<uint32_t>(16 + 6 * (i - kMrs / 2)),
+                .pdn = static_cast<uint16_t>(random() % 2)};
+    }
+    for (size_t i = 0; i < kMrs / 2; ++i) mrs[i].first_translation %= 10;
+  }
+  // Of one region: some pairs, and the registration; some wrong.
+  std::vector<Check> RandomRegistration(std::mt19937_64& random) const {
+    const auto index = static_cast<uint32_t>(kMrs / 2 + random() % (kMrs / 2));
+    const spec::TableMr& mr = mrs[index];
+    const auto page_shift = static_cast<uint32_t>(12 + random() % 3);
+    const uint32_t pairs = static_cast<uint32_t>(1 + random() % (mr.npages / 2 + (random() % 8 == 0)));
+    const auto pdn = static_cast<uint16_t>(random() % 16 == 0 ? random() % 3 : mr.pdn);
+    std::vector<Check> checks;
+    const auto page = [&] { return random() & ~uint64_t{0xfff}; };
+    for (uint32_t i = 0; i < pairs; ++i) checks.push_back(Map(i, page(), page(), index, pdn));
+    Check check = kRegister;
+    check.key = static_cast<uint32_t>(index << 8 | random() % 3);
+    check.pdn = pdn;
+    check.local_write = random() % 4 != 0;
+    check.remote_write = check.local_write ? random() % 2 != 0 : random() % 8 == 0;
+    check.remote_read = random() % 2 != 0;
+    check.remote_atomic = check.local_write && random() % 4 == 0;
+    check.lkey = Pairs(pairs, page_shift);
+    const uint64_t room = uint64_t{2} * pairs << page_shift, low = random() % (uint64_t{1} << page_shift);
+    check.address = (random() & ~((uint64_t{1} << page_shift) - 1)) + low;
+    check.bytes = static_cast<uint32_t>(1 + random() % (room - low) + (random() % 16 == 0 ? room : 0));
+    checks.push_back(check);
+    return checks;
+  }
+  Check RandomUse(std::mt19937_64& random) const {
+    const auto index = static_cast<uint32_t>(kMrs / 2 + random() % (kMrs / 2));
+    const spec::TableMr& mr = mrs[index];
+    const uint32_t key = random() % 8 == 0 ? static_cast<uint32_t>(random() % 3) : mr.key;
+    Check check{.key = index << 8 | key, .pdn = static_cast<uint16_t>(random() % 16 == 0 ? random() % 3 : mr.pdn)};
+    check.invalidate = random() % 4 == 0;
+    if (check.invalidate) return check;
+    check.remote_write = random() % 4 == 0;
+    check.remote_read = random() % 4 == 0;
+    check.local_write = random() % 4 == 0;
+    check.bytes = static_cast<uint32_t>(1 + random() % (random() % 4 == 0 ? 2 * kMost : 64));
+    check.address = mr.virt_addr + (mr.length == 0 ? 0 : random() % mr.length);
+    if (random() % 8 == 0) check.address = mr.virt_addr + mr.length - check.bytes + random() % 2;
+    return check;
+  }
+  Place Expect(const Check& check) {
+    const uint32_t index = check.key >> 8;
+    spec::TableMr& mr = mrs.at(index);
+    if (check.invalidate) {
+      if (!mr.valid || mr.key != (check.key & 0xff)) return {.status = MemoryStatus::kKey};
+      if (mr.pdn != check.pdn) return {.status = MemoryStatus::kPd};
+      mr.valid = false;
+      return {};
+    }
+    if (!check.maps && !check.registers) return Expected(check);
+    if (mr.pdn != check.pdn) return {.status = MemoryStatus::kPd};
+    if (mr.valid || (!check.local_write && (check.remote_write || check.remote_atomic))) {
+      return {.status = MemoryStatus::kRights};
+    }
+    if (check.maps) {
+      if (2 * check.lkey >= mr.npages) return {.status = MemoryStatus::kBounds};
+      pages[mr.first_translation + 2 * check.lkey] = check.address;
+      pages[mr.first_translation + 2 * check.lkey + 1] = uint64_t{check.bytes_high} << 32 | check.bytes;
+      return {};
+    }
+    const uint64_t page_bytes = uint64_t{1} << (check.lkey & 0xff);
+    const uint32_t pairs = check.lkey >> 8;
+    if (2 * pairs > mr.npages || check.address % page_bytes + check.bytes > 2 * pairs * page_bytes) {
+      return {.status = MemoryStatus::kBounds};
+    }
+    mr.valid = true;
+    mr.key = static_cast<uint8_t>(check.key);
+    mr.page_shift = static_cast<uint8_t>(check.lkey);
+    mr.virt_addr = check.address;
+    mr.length = check.bytes;
+    mr.local_write = check.local_write;
+    mr.remote_write = check.remote_write;
+    mr.remote_read = check.remote_read;
+    mr.remote_atomic = check.remote_atomic;
+    return {};
+  }
+};
+
+TEST(MemoryCheck, RegistrationsAreTranslatedByTheirPages) {
+  std::array<unsigned, 5> registrations{}, uses{};
+  for (unsigned round = 0; round < 4; ++round) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    bench.random.seed(bench.random() + round);
+    FastTables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    std::vector<Check> checks;
+    std::vector<Place> expected;
+    const auto add = [&](const Check& check) {
+      checks.push_back(check);
+      expected.push_back(tables.Expect(check));
+    };
+    for (unsigned i = 0; i < 2000; ++i) {
+      if (bench.random() % 4 != 0) {
+        add(tables.RandomUse(bench.random));
+        continue;
+      }
+      for (const Check& check : tables.RandomRegistration(bench.random)) add(check);
+    }
+    bench.in[0]->tokens.assign(checks.begin(), checks.end());
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    const auto& answers = bench.sinks[0].sent();
+    ASSERT_EQ(answers.size(), checks.size());
+    for (size_t i = 0; i < checks.size(); ++i) {
+      ASSERT_EQ(WithoutGrant(answers[i].token), expected[i]) << i << ": " << TokenText(checks[i]);
+      if (!checks[i].maps) ++(checks[i].registers ? registrations : uses).at(static_cast<size_t>(expected[i].status));
+    }
+  }
+  for (const auto status : {MemoryStatus::kOk, MemoryStatus::kPd, MemoryStatus::kRights, MemoryStatus::kBounds}) {
+    EXPECT_GT(registrations.at(static_cast<size_t>(status)), 10u);
+    EXPECT_GT(uses.at(static_cast<size_t>(status)), 10u);
+  }
+}
+
+TEST(MemoryCheck, MatchesModelWhileRegionsAreRegistered) {
+  for (const unsigned rate : {16u, 5u, 16u, 5u}) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    FastTables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    for (unsigned i = 0; i < 3000; ++i) {
+      const auto index = static_cast<uint32_t>(bench.random() % kMrs);
+      if (bench.random() % 2 == 0) {
+        bench.Page(static_cast<uint32_t>(bench.random() % kPages), bench.random() & ~uint64_t{0xfff});
+      } else {
+        bench.Write(index, tables.mrs[index]);
+      }
+    }
+    bench.writes.rate = 4;
+    bench.accesses.wait_rate = 4;
+    for (size_t client = 0; client < kClients; ++client) {
+      bench.in[client]->rate = bench.out[client]->rate = rate;
+      auto& tokens = bench.in[client]->tokens;
+      while (tokens.size() < 1500) {
+        if (client != model::MemoryCheck::kRequester || bench.random() % 3 == 0) {
+          tokens.push_back(bench.random() % 2 == 0 ? tables.RandomUse(bench.random) : tables.RandomCheck(bench.random));
+          continue;
+        }
+        for (const Check& check : tables.RandomRegistration(bench.random)) {
+          tokens.push_back(check);
+          tables.Expect(check);  // so that some later uses find what is registered
+        }
+      }
+    }
+    ASSERT_EQ(bench.bench.RunOut(2000), "");
+  }
 }
 
 TEST(MemoryCheck, DmaRegionIsNotTranslatedButBounded) {

@@ -646,10 +646,12 @@ struct BasicBench {
     check.keep = false;
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_EQ(token.pdn, qps[3].pdn);
+      const bool is_access = !token.binds && !token.maps && !token.registers && !token.invalidate;
       // Reading needs no right.
-      EXPECT_FALSE(token.local_write || (!token.binds && (token.remote_write || token.remote_read)));
-      EXPECT_TRUE(token.binds || (token.invalidate ? token.bytes == 0 : token.bytes >= 1 && token.bytes <= 4096));
-      if (token.binds) binds.push_back(token);
+      EXPECT_FALSE((token.local_write && !token.registers) || (is_access && (token.remote_write || token.remote_read)));
+      EXPECT_TRUE(!is_access || (token.bytes >= 1 && token.bytes <= 4096));
+      EXPECT_TRUE(!token.invalidate || token.bytes == 0);
+      if (token.binds || token.maps || token.registers) binds.push_back(token);
       place.tokens.push_back(PlaceOf(token));
     };
     record.on_token = [this](Cycle, const spec::SendRecord& token) {
@@ -803,7 +805,7 @@ struct BasicBench {
     check.rate = fetch.rate = job.rate = record.rate = failure.rate = read.rate = room.rate = out;
   }
 
-  std::vector<spec::MemoryCheck> binds;
+  std::vector<spec::MemoryCheck> binds;  // and registrations, with their pages
 
   Qp qps[16];
   Reference reference;

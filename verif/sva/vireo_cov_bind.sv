@@ -134,6 +134,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     place_valid_o[0] && place_o[0].status == MemoryStatusOk && place_o[0].bytes1 != '0)
 `VIREO_POINT(vireo_memory_check, region_ends, ends)
 `VIREO_POINT(vireo_memory_check, firmware_goes_first, late_q)
+`VIREO_POINT(vireo_memory_check, region_registered, rewrites && registers)
+`VIREO_POINT(vireo_memory_check, firmwares_page_goes_first, page_pair_q)
 `VIREO_POINT(vireo_memory_check, responder_ok, place_valid_o[1] && place_o[1].status == MemoryStatusOk)
 `VIREO_POINT(vireo_memory_check, responder_key, place_valid_o[1] && place_o[1].status == MemoryStatusKey)
 `VIREO_POINT(vireo_memory_check, responder_pd, place_valid_o[1] && place_o[1].status == MemoryStatusPd)
@@ -265,7 +267,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     reading_pop && reading.is_flush && was_read && fetched_resp != AxiRespOkay)
 
 // Memory windows and FLUSH in the check of keys
-`VIREO_POINT(vireo_memory_check, window_binds, rebinds)
+`VIREO_POINT(vireo_memory_check, window_binds, rewrites && !registers)
 `VIREO_POINT(vireo_memory_check, window_ends, ends && row.is_window)
 `VIREO_POINT(vireo_memory_check, flush_of_a_region, row_valid_q && check_q.whole)
 `VIREO_POINT(vireo_memory_check, flush_of_a_range, row_valid_q && check_q.flush_global && !check_q.whole)

@@ -251,6 +251,17 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
     Answer();
     EXPECT_TRUE(roce().DeallocMw(4).ok());
     ExpectRoce(RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = 4}), 0);
+
+    const spec::RdmaAckAllocMr region_ack{.mrn = 4, .lkey = 0x456, .rkey = 0x457};
+    Answer(region_ack);
+    EXPECT_EQ(roce().AllocMr(9, 33).value(), region_ack);
+    ExpectRoce(RdmaCtrlCmd::kAllocMr, BytesOf(spec::RdmaCmdAllocMr{.pdn = 9, .max_pages = 33}),
+               spec::RdmaAckAllocMr::kBytes);
+
+    const auto query_ack = Patterned<spec::RdmaAckQueryMr>(11);
+    Answer(query_ack);
+    EXPECT_EQ(roce().QueryMr(4).value(), query_ack);
+    ExpectRoce(RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = 4}), spec::RdmaAckQueryMr::kBytes);
   }
   auto change = Patterned<spec::RdmaCmdReregMr>(10);
   const spec::RdmaAckReregMr change_ack{.lkey = 7, .rkey = 8};

@@ -305,6 +305,8 @@ TEST(ServiceSharing, ClientsAreIsolated) {
     EXPECT_TRUE(ended.ok() || refused(ended, RdmaError::kBadMrn)) << mrn;
   }
   EXPECT_EQ(gone, 1);
+  EXPECT_TRUE(refused(roce.QueryMr(first->region->mrn()), RdmaError::kBadMrn));
+  EXPECT_TRUE(first->shared->roce().QueryMr(first->region->mrn()).ok());
   const auto qp = [&](uint32_t pdn, uint32_t send, uint32_t recv, spec::IbQpType type) {
     return roce.CreateQp({.pdn = pdn, .qp_type = type, .send_cqn = send, .recv_cqn = recv, .cap = {}});
   };
@@ -319,6 +321,9 @@ TEST(ServiceSharing, ClientsAreIsolated) {
   EXPECT_TRUE(refused(roce.DelGid(0), RdmaError::kUnsupportedCommand));
   EXPECT_TRUE(refused(roce.SetWindow({.vq_index = 40}), RdmaError::kUnsupportedCommand));
   EXPECT_TRUE(refused(roce.GetDmaMr(pdn, 0), RdmaError::kUnsupportedCommand));
+  // With pages at any address of the bus, of which the service knows nothing.
+  EXPECT_TRUE(refused(roce.AllocMr(pdn, 1), RdmaError::kUnsupportedCommand));
+  EXPECT_EQ(roce.QueryDevice()->max_fast_mr_pages, 0U);
   // Memory and queues of the first client.
   const std::array<uint64_t, 1> page = {first->mapping->address()};
   EXPECT_TRUE(

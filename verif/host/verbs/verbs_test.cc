@@ -57,13 +57,19 @@ class VerbsTest : public testing::Test {
     }
     switch (command) {
       case RdmaCtrlCmd::kQueryDevice:
-        return Bytes(spec::RdmaAckQueryDevice{
-            .max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_, .atomic_write = 1, .max_mw = 9});
+        return Bytes(spec::RdmaAckQueryDevice{.max_qp_wr = 128,
+                                              .atomic_cap = kAtomics,
+                                              .sq_version = sq_version_,
+                                              .atomic_write = 1,
+                                              .max_mw = 9,
+                                              .max_fast_mr_pages = 8});
       case RdmaCtrlCmd::kCreateCq: return Bytes(spec::RdmaAckCreateCq{.cqn = 1});
       case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
       case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
       case RdmaCtrlCmd::kCreateAh: return Bytes(spec::RdmaAckCreateAh{.ah = 5});
       case RdmaCtrlCmd::kAllocMw: return Bytes(spec::RdmaAckAllocMw{.mwn = 4, .rkey = 0x405});
+      case RdmaCtrlCmd::kAllocMr: return Bytes(spec::RdmaAckAllocMr{.mrn = 6, .lkey = 0x605, .rkey = 0x606});
+      case RdmaCtrlCmd::kQueryMr: return Bytes(spec::RdmaAckQueryMr{.lkey = 0x607, .is_alive = 1});
       case RdmaCtrlCmd::kReregMr: return Bytes(spec::RdmaAckReregMr{.lkey = 0x307, .rkey = 0x308});
       case RdmaCtrlCmd::kRegUserMr: return Bytes(spec::RdmaAckRegUserMr{.mrn = 3, .lkey = 0x303, .rkey = 0x304});
       default: return {0};
@@ -334,6 +340,29 @@ TEST_F(ExtensibleVerbsTest, WorkRequestHasTheElementsOfItsOperation) {
             (spec::RdmaSqBind{.addr = 0x9000, .rkey = 0x406, .lkey = 0x303}));
   EXPECT_EQ(spec::RdmaSqBindRange::Decode(work.data() + 32),
             (spec::RdmaSqBindRange{.length = 0x1'0000'0001, .access_flags = spec::IbAccessFlags::kRemoteRead}));
+
+  // An odd number of pages: the last one has none beside it.
+  const std::array<uint64_t, 1> page = {0xa000};
+  ASSERT_TRUE(pair.qp
+                  ->PostSend({.opcode = spec::IbWrOpcode::kRegMr,
+                              .rkey = 0x608,
+                              .bind_address = 0x9123,
+                              .bind_length = 0x100,
+                              .bind_access = spec::IbAccessFlags::kLocalWrite,
+                              .pages = page,
+                              .page_shift = 13})
+                  .ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 64U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kRdma | Bit::kAtomic | Bit::kSgList);
+  EXPECT_EQ(spec::RdmaSqReg::Decode(work.data() + 16),
+            (spec::RdmaSqReg{.virt_addr = 0x9123, .key = 0x608, .page_shift = 13}));
+  EXPECT_EQ(spec::RdmaSqBindRange::Decode(work.data() + 32),
+            (spec::RdmaSqBindRange{.length = 0x100, .access_flags = spec::IbAccessFlags::kLocalWrite}));
+  EXPECT_EQ(spec::RdmaPagePair::Decode(work.data() + 48), (spec::RdmaPagePair{.first = 0xa000, .second = 0}));
+  const std::array<uint64_t, 5> too_many{};
+  EXPECT_EQ(pair.qp->PostSend({.opcode = spec::IbWrOpcode::kRegMr, .pages = too_many}).error().code,
+            ErrorCode::kInvalidArgument);
 }
 
 TEST_F(ExtensibleVerbsTest, InlineDataIsTheLastElement) {
@@ -560,6 +589,19 @@ TEST_F(VerbsTest, MemoryWindowEndsOnceAndARegionMayBeBusy) {
   window.reset();
   region.reset();
   EXPECT_TRUE(log_.empty()) << "both have ended";
+}
+
+TEST_F(VerbsTest, RegionOfWorkRequestsIsAllocatedAndQueried) {
+  auto pd = device_->CreatePd().value();
+  auto region = pd->AllocateRegion(8).value();
+  EXPECT_EQ(Last<spec::RdmaCmdAllocMr>(RdmaCtrlCmd::kAllocMr), (spec::RdmaCmdAllocMr{.pdn = 7, .max_pages = 8}));
+  EXPECT_EQ(region->mrn(), 6U);
+  EXPECT_EQ(region->lkey(), 0x605U);
+  EXPECT_EQ(region->rkey(), 0x606U);
+  EXPECT_EQ(region->Query().value(), (spec::RdmaAckQueryMr{.lkey = 0x607, .is_alive = 1}));
+  EXPECT_EQ(Last<spec::RdmaCmdQueryMr>(RdmaCtrlCmd::kQueryMr).mrn, 6U);
+  region.reset();
+  EXPECT_EQ(Last<spec::RdmaCmdDeregMr>(RdmaCtrlCmd::kDeregMr).mrn, 6U);
 }
 
 TEST_F(VerbsTest, ModifyOfARegionSendsWhatChanges) {

@@ -909,6 +909,91 @@ TEST_F(WindowMonitorTest, ReportsAnAcknowledgeByAWindowOfAnotherKey) {
   ExpectOnly("ack.refused", "rc_acknowledge of PSN 500", "a NAK of PSN 500");
 }
 
+// By a region that a work request registers, from when that was read: its pages, with its range and rights.
+class RegistrationMonitorTest : public MonitorTest {
+ protected:
+  static constexpr uint32_t kFastKey = 0x0000'0566;  // region 5
+  static constexpr uint64_t kFirst = 0x7'0000'0f00, kPageOne = 0xb000'0000, kPageTwo = 0xc000'0000;
+  static constexpr uint32_t kFastBytes = 0x300;  // 0x100 in the first page
+  void Register(uint32_t access = spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite,
+                bool is_fast = true) {
+    WriteTable(spec::MgmtTable::kMr, 5,
+               Encoded(spec::TableMr{
+                   .invalidatable = true, .key = 1, .is_fast = is_fast, .npages = 2, .first_translation = 30}));
+    spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kRegMr};
+    spec::RdmaSqReqReg{
+        .virt_addr = kFirst, .length = kFastBytes, .access_flags = access, .key = kFastKey, .page_shift = 12}
+        .Encode(work.wr);
+    Bytes of_work = Encoded(work);
+    of_work.resize(48);
+    Take(kSq, 0);
+    Read(Buffer(kSq, 0), of_work);
+    const Bytes pair = Encoded(spec::RdmaPagePair{.first = kPageOne, .second = kPageTwo});
+    ReadElements(0, {spec::RdmaSge::Decode(pair.data())});
+    Send(kSend);  // shows the NIC's own MAC
+  }
+  void ReceiveWrite(uint32_t psn, uint64_t address) {
+    Receive({.opcode = BthOpcode::kRcRdmaWriteOnly,
+             .psn = psn,
+             .extension = Encoded(spec::Reth{.virtual_address = address, .rkey = kFastKey, .dma_length = 8}),
+             .payload = Pattern(8)});
+  }
+  void Acknowledge(uint32_t psn) {
+    Send({.opcode = BthOpcode::kRcAcknowledge, .psn = psn, .extension = Ack(psn - 499)});
+  }
+};
+
+TEST_F(RegistrationMonitorTest, ReportsAnAccessBesideThePages) {
+  Register();
+  Write(kPageOne + 0xf00, Pattern(256));
+  Write(kPageTwo, Pattern(256));
+  Write(kPageTwo + 0x100, Pattern(256));
+  ExpectGood();
+  Write(kPageTwo + 0x101, Pattern(256));
+  ExpectOnly("dma.inside", "DMA write of 256 bytes at 0xc0000101", "an address in a ring");
+}
+
+TEST_F(RegistrationMonitorTest, ReportsAnAccessInFrontOfTheFirstByte) {
+  Register();
+  Write(kPageOne + 0xeff, Pattern(16));
+  ExpectOnly("dma.inside", "DMA write of 16 bytes at 0xb0000eff", "an address in a ring");
+}
+
+TEST_F(RegistrationMonitorTest, ReportsAnAccessToPagesOfAnotherKindOfRegion) {
+  Register(spec::IbAccessFlags::kLocalWrite, false);
+  Write(kPageTwo, Pattern(16));
+  ExpectOnly("dma.inside", "DMA write of 16 bytes at 0xc0000000", "an address in a ring");
+}
+
+TEST_F(RegistrationMonitorTest, ReportsAnAccessAfterTheAnswerOfItsDeregistration) {
+  Register();
+  Take(kControl, 0);
+  WriteTable(spec::MgmtTable::kMr, 5, {}, spec::MgmtTableOperation::kClear);
+  Write(kPageTwo, Pattern(16));
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Write(kPageTwo, Pattern(16));
+  ExpectOnly("dma.inside", "DMA write of 16 bytes at 0xc0000000", "an address in a ring");
+}
+
+TEST_F(RegistrationMonitorTest, ReportsAnAcknowledgeOfAWriteBeyondTheRegistration) {
+  Register();
+  ReceiveWrite(500, kFirst + kFastBytes - 8);
+  Acknowledge(500);
+  ExpectGood();
+  ReceiveWrite(501, kFirst + kFastBytes - 7);
+  Acknowledge(501);
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 501", "a NAK of PSN 501");
+}
+
+TEST_F(RegistrationMonitorTest, ReportsAnAcknowledgeWithoutTheRight) {
+  Register(spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteRead);
+  ReceiveWrite(500, kFirst);
+  ExpectGood();
+  Acknowledge(500);
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 500", "a NAK of PSN 500");
+}
+
 TEST_F(MonitorTest, ReportsAFlushOfAnotherPlacement) {
   constexpr uint8_t kBoth = spec::FlushPlacement::kGlobalVisibility | spec::FlushPlacement::kPersistence;
   spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kFlush};
