@@ -24,6 +24,7 @@ constexpr auto kFetchAdd = spec::IbWrOpcode::kAtomicFetchAndAdd;
 constexpr auto kAtomicWrite = spec::IbWrOpcode::kAtomicWrite;
 constexpr auto kFlush = spec::IbWrOpcode::kFlush;
 constexpr auto kBind = spec::IbWrOpcode::kBindMw;
+constexpr auto kRegister = spec::IbWrOpcode::kRegMr;
 constexpr auto kInvalidate = spec::IbWrOpcode::kLocalInv;
 constexpr auto kSend = spec::IbWrOpcode::kSend;
 constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer gets a CQE with the number of each
@@ -52,6 +53,7 @@ constexpr Workload kWorkloads[] = {
     {"flush_64b_16qp", kFlush, 64, 16, 32, 16, kMtu, 8000, 800},
     {"bind_16qp", kBind, 0, 16, 64, 16, kMtu, 16000, 1600},
     {"bind_invalidate_16qp", kInvalidate, 0, 16, 32, 16, kMtu, 8000, 800},
+    {"register_invalidate_16qp", kRegister, 0, 16, 32, 16, kMtu, 8000, 800},
     {"send_64b_1qp", kSend, 64, 1, 64, 16, kMtu, 4000, 400},
     {"send_4k_1qp", kSend, 4096, 1, 16, 8, kMtu, 2000, 256},
     {"send_1m_1qp", kSend, 1048576, 1, 2, 1, kMtu, 16, 2},
@@ -99,10 +101,12 @@ uint32_t Receives(const Workload& workload) {
   return workload.opcode == kSend || workload.opcode == kWriteImm ? 2 * workload.depth : 0;
 }
 
-bool UsesWindows(const Workload& workload) { return workload.opcode == kBind || workload.opcode == kInvalidate; }
+bool UsesWindows(const Workload& workload) {
+  return workload.opcode == kBind || workload.opcode == kInvalidate || workload.opcode == kRegister;
+}
 // Work requests of a message.
 uint32_t WorkRequests(const Workload& workload) {
-  return workload.opcode == kFlush || workload.opcode == kInvalidate ? 2 : 1;
+  return workload.opcode == kFlush || workload.opcode == kInvalidate || workload.opcode == kRegister ? 2 : 1;
 }
 // Operations of which max_rd_atomic may be outstanding.
 bool IsLimited(const Workload& workload) {
@@ -200,7 +204,8 @@ class Receiver {
   std::array<spec::RdmaCqReq, 16> cqes_{};
 };
 
-// A memory window of each sender's queue pair, which its work requests bind and invalidate.
+// A memory window of each sender's queue pair, which its work requests bind and invalidate; or a region, which they
+// register and invalidate.
 class Windows {
  public:
   // Returns "" or an error.
@@ -208,6 +213,12 @@ class Windows {
     const auto type = workload.opcode == kBind ? spec::RdmaMwType::kType1 : spec::RdmaMwType::kType2;
     for (const auto& pair : bench.pairs) {
       ConnectedPair::Side& side = pair->side[0];
+      if (workload.opcode == kRegister) {
+        auto region = side.pd->AllocateRegion(1);
+        if (!region.ok()) return host::ToString(region.error());
+        windows_.push_back({*region, nullptr, (*region)->mrn(), side.memory->address(), side.memory->size()});
+        continue;
+      }
       std::vector<uint64_t> pages;
       for (uint64_t at = 0; at < side.memory->size(); at += kPage) pages.push_back(side.memory->address() + at);
       auto region = side.pd->Register(side.memory->address(), side.memory->size(),
@@ -215,25 +226,27 @@ class Windows {
       if (!region.ok()) return host::ToString(region.error());
       auto window = side.pd->AllocateWindow(type);
       if (!window.ok()) return host::ToString(window.error());
-      windows_.push_back({*region, *window});
+      windows_.push_back({*region, *window, (*window)->mwn(), side.memory->address(), side.memory->size()});
     }
     return "";
   }
-  // One message: a bind to another page than the one before, with another key; and, if the workload says so, the
-  // invalidate of this key.
+  // One message: a bind to, or registration of, another page than the one before, with another key; and, if the
+  // workload says so, the invalidate of this key.
   host::Status Post(Bench& bench, const Workload& workload, size_t queue, uint64_t message, bool is_signaled) {
-    const auto& [region, window] = windows_[queue];
     verbs::QueuePair& qp = *bench.pairs[queue]->side[0].qp;
     const uint8_t flags = is_signaled ? spec::IbSendFlags::kSignaled : uint8_t{0};
-    const bool is_ended = workload.opcode == kInvalidate;
-    host::Status bound = qp.PostSend({.wr_id = message,
-                                      .opcode = kBind,
-                                      .flags = is_ended ? uint8_t{0} : flags,
-                                      .rkey = Key(queue, message),
-                                      .bind_address = Address(queue, message),
-                                      .bind_length = kPage,
-                                      .bind_access = spec::IbAccessFlags::kRemoteWrite,
-                                      .bind_lkey = region->lkey()});
+    const bool registers = workload.opcode == kRegister, is_ended = workload.opcode == kInvalidate || registers;
+    const std::array<uint64_t, 1> page = {Address(queue, message)};
+    host::Status bound = qp.PostSend(
+        {.wr_id = message,
+         .opcode = registers ? kRegister : kBind,
+         .flags = is_ended ? uint8_t{0} : flags,
+         .rkey = Key(queue, message),
+         .bind_address = page[0],
+         .bind_length = kPage,
+         .bind_access = spec::IbAccessFlags::kRemoteWrite | (registers ? spec::IbAccessFlags::kLocalWrite : 0u),
+         .bind_lkey = registers ? 0 : windows_[queue].region->lkey(),
+         .pages = page});
     if (!bound.ok() || !is_ended) return bound;
     return qp.PostSend(
         {.wr_id = message, .opcode = kInvalidate, .flags = flags, .invalidate_rkey = Key(queue, message)});
@@ -244,7 +257,7 @@ class Windows {
     ConnectedPair::Side& peer = bench.pairs[queue]->side[1];
     const uint64_t last = messages - 1;
     const bool is_bound = workload.opcode == kBind;
-    const uint64_t place = Address(queue, last) - windows_[queue].region->address();
+    const uint64_t place = Address(queue, last) - windows_[queue].address;
     const uint8_t* memory = bench.pairs[queue]->side[0].memory->data() + place;
     for (const bool is_last : {true, false}) {
       const spec::RdmaSge sge = peer.region->Sge(is_last ? 0 : kPage, kPage);
@@ -275,13 +288,15 @@ class Windows {
   struct Window {
     std::shared_ptr<verbs::MemoryRegion> region;
     std::shared_ptr<verbs::MemoryWindow> window;
+    uint32_t number = 0;
+    uint64_t address = 0, length = 0;  // of the memory
   };
   uint32_t Key(size_t queue, uint64_t message) const {
-    return windows_[queue].window->mwn() << 8 | static_cast<uint8_t>(message);
+    return windows_[queue].number << 8 | static_cast<uint8_t>(message);
   }
   uint64_t Address(size_t queue, uint64_t message) const {
-    const verbs::MemoryRegion& region = *windows_[queue].region;
-    return region.address() + message % (region.length() / kPage) * kPage;
+    const Window& window = windows_[queue];
+    return window.address + message % (window.length / kPage) * kPage;
   }
 
   std::vector<Window> windows_;
@@ -318,6 +333,7 @@ bool IsOffered(const Options& options, const Workload& workload) {
     case kFlush: return has(config.flush);
     case kBind:
     case kInvalidate: return has(config.memory_windows);
+    case kRegister: return has(config.fast_registration);
     default: return true;
   }
 }
