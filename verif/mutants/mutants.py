@@ -42,6 +42,7 @@ STAGES = [
     ("atomic", "*/Atomic.*/lockstep_nic1_*", {}),
     ("uc", "*/Uc.*/lockstep_nic1_*", {}),
     ("windows", "*/Windows.*/lockstep_nic1_*", {}),
+    ("fast_registration", "*/FastRegistration.*/lockstep_nic1_*", {}),
     ("datagram", "*/Datagram.*/lockstep_nic1_*", {}),
     ("net", "*/Net.*/lockstep_nic1_*", {}),
     ("loss", "*/Loss.*/lockstep_nic1_*", {}),
