@@ -7,6 +7,7 @@ rtl/common/vireo_table.sv
 rtl/common/vireo_wait_budget.sv
 rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
+rtl/common/vireo_output.sv
 rtl/common/vireo_fifo.sv
 rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv
@@ -26,6 +27,15 @@ rtl/virtio/vireo_notify.sv
 rtl/virtio/vireo_msix.sv
 rtl/virtio/vireo_desc_fetch.sv
 rtl/virtio/vireo_used_publish.sv
+rtl/virtio/vireo_cq_pkg.sv
+rtl/virtio/vireo_cq_tables.sv
+rtl/virtio/vireo_cq_buffers.sv
+rtl/virtio/vireo_cq_store.sv
+rtl/virtio/vireo_cq_slots.sv
+rtl/virtio/vireo_cq_fence.sv
+rtl/virtio/vireo_avail_pending.sv
+rtl/virtio/vireo_suppression_reads.sv
+rtl/virtio/vireo_cq_control.sv
 rtl/virtio/vireo_cq_writer.sv
 rtl/virtio/vireo_moderation.sv
 rtl/ctrl/vireo_context_store.sv

@@ -5,19 +5,28 @@
 // both numbers are free, so that all sizes, positions, wraps and wrap counters are covered. A split ring counts modulo
 // 2^16 [virtio 1.3, 2.7.7.2]; in a packed one a place and a wrap counter distinguish two passes over the ring, of which
 // the nearer one counts, and sizes need not be powers of two [2.8.10]. A queue whose row has bad parity always
-// interrupts, because its size is unknown. Bound to vireo_cq_writer.
+// interrupts, because its size is unknown. Bound to vireo_cq_control.
 module vireo_event_suppression_proof (
   input logic        clk_i,
-  input logic        split_event_i,   // split ring, a used_event counts
-  input logic        packed_event_i,  // packed ring, an event's place counts
-  input logic        packed_other_i,  // packed ring: always or never
-  input logic        never_i,         //   never
+  input logic        corrupt_i,       // the size is unknown
+  input logic        packed_i,
+  input logic        event_idx_i,
+  input logic [31:0] data_i,          // that the driver has written
   input logic [15:0] size_i,
   input logic [15:0] first_i,         // packed: bit 15 is the wrap counter
   input logic [15:0] behind_i,
-  input logic [15:0] event_i,
   input logic        fire_i
 );
+
+  vireo_spec_pkg::pvirtq_event_suppress_t suppress;
+  logic split_event;   // split ring, a used_event counts
+  logic packed_event;  // packed ring, an event's place counts
+  logic packed_other;  // packed ring: always or never
+  assign suppress = vireo_spec_pkg::unpack_pvirtq_event_suppress(data_i);
+  assign split_event = !corrupt_i && !packed_i && event_idx_i;
+  assign packed_event = !corrupt_i && packed_i && event_idx_i
+                     && suppress.desc_event_flags == vireo_spec_pkg::RingEventFlagsDesc;
+  assign packed_other = !corrupt_i && packed_i && !packed_event;
 
   logic [16:0] used_q, steps_q;
   always_ff @(posedge clk_i) begin
@@ -38,19 +47,17 @@ module vireo_event_suppression_proof (
   always_comb begin
     size_legal = size_i != '0 && size_i <= 16'd32768 && 16'(first_i[14:0]) < size_i;
     split_meant = used_q < 17'h10000 && steps_q < 17'h10000 && 16'(first_i + used_q[15:0]) == behind_i
-               && 16'(first_i + steps_q[15:0]) == event_i;
+               && 16'(first_i + steps_q[15:0]) == data_i[15:0];
     packed_meant = size_legal && used_q <= 17'(size_i) && steps_q < 17'(size_i) + 17'(size_i)
-                && further(first_i, used_q, size_i) == behind_i && further(first_i, steps_q, size_i) == event_i;
-    split: assert (!split_event_i || !split_meant || fire_i == (steps_q < used_q));
-    packed_place: assert (!packed_event_i || !packed_meant || fire_i == (steps_q < used_q));
-    packed_flags: assert (!packed_other_i || fire_i == !never_i);
+                && further(first_i, used_q, size_i) == behind_i && further(first_i, steps_q, size_i) == data_i[15:0];
+    split: assert (!split_event || !split_meant || fire_i == (steps_q < used_q));
+    packed_place: assert (!packed_event || !packed_meant || fire_i == (steps_q < used_q));
+    packed_flags: assert (!packed_other || fire_i == (suppress.desc_event_flags != vireo_spec_pkg::RingEventFlagsDisable));
   end
 
 endmodule
 
-bind vireo_cq_writer vireo_event_suppression_proof u_event_suppression_proof (
-  .clk_i, .split_event_i(!row_corrupt && !ring_packed_i && event_idx_i),
-  .packed_event_i(!row_corrupt && ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
-  .packed_other_i(!row_corrupt && ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
-  .never_i(suppress.desc_event_flags == RingEventFlagsDisable), .size_i(size), .first_i(question.span.first),
-  .behind_i(question.span.next_position), .event_i(suppression.data[15:0]), .fire_i(interrupt_due));
+bind vireo_cq_control vireo_event_suppression_proof u_event_suppression_proof (
+  .clk_i, .corrupt_i(queue_i.row_corrupt), .packed_i(ring_packed_i), .event_idx_i, .data_i(suppression_i.data),
+  .size_i(queue_i.size), .first_i(question_i.span.first), .behind_i(question_i.span.next_position),
+  .fire_i(interrupt_due));

@@ -74,8 +74,9 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_cq_writer, write_fails, done_valid_i && done_i.resp != vireo_dma_pkg::AxiRespOkay)
 `VIREO_POINT(vireo_cq_writer, packed, store_valid_o && ring_packed_i)
 `VIREO_POINT(vireo_cq_writer, split, store_valid_o && !ring_packed_i)
-`VIREO_POINT(vireo_cq_writer, waits_for_a_buffer, park_push)
-`VIREO_POINT(vireo_cq_writer, waits_for_the_event_buffer, event_buffer_q == EventAsked && completion_pop)
+`VIREO_POINT(vireo_cq_writer, waits_for_a_buffer, step.park)
+`VIREO_POINT(vireo_cq_control, waits_for_the_event_buffer,
+             event_buffer_q == EventAsked && (step.completion_ends || (step.cqe_ends && !from_park_q)))
 
 // Notification coalescing
 `VIREO_POINT(vireo_moderation, counts, deadline_ns_o != '1)
