@@ -68,6 +68,12 @@ rtl/rdma/vireo_rx_buffer.sv
 rtl/rdma/vireo_read_ring.sv
 rtl/rdma/vireo_responder_pkg.sv
 rtl/rdma/vireo_responder_checks.sv
+rtl/rdma/vireo_response_checks.sv
+rtl/rdma/vireo_responder_flushes.sv
+rtl/rdma/vireo_responder_tables.sv
+rtl/rdma/vireo_responder_next.sv
+rtl/rdma/vireo_responder_control.sv
+rtl/rdma/vireo_responder_outcome.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
 rtl/rdma/vireo_atomic.sv

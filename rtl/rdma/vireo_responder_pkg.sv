@@ -148,6 +148,88 @@ package vireo_responder_pkg;
     ActLength        // NAK: invalid request, because the elements are too short
   } action_e;
 
+  typedef enum logic [3:0] {
+    StIdle,
+    StAct,      // check results are available
+    StRead,     // a READ response: its place is available
+    StMemory,   // waits for the key check
+    StReceive,  // waits for a receive or an element
+    StNext,     // receive and element are available
+    StInvalidate,  // the key of a SEND with invalidate: its region is ended
+    StDrain,    // a key was refused: what was requested and checked behind it comes, and is not used
+    StFlush     // tables are read, of a QP to flush because of its state or receive queue
+  } state_e;
+
+  // Parts of a frame that go to a receive, in this order; payload only, except for datagrams. [11.4.1.2, A17.4.3]
+  typedef enum logic [1:0] {
+    PartZeros,   // IPv4: in front of its header, so that both are as long as a GRH
+    PartHeader,  // of IP
+    PartPayload
+  } part_e;
+
+  // The turn in progress: the frame, and what was read for it. Of a flush: half, CQ and shared receive queue only.
+  typedef struct packed {
+    rx_token_t frame;
+    checks_t checks;
+    half_t half;
+    logic [15:0] pdn;
+    logic [15:0] recv_cqn;
+    logic has_srq;
+    logic [15:0] srqn;
+    logic [4:0] min_rnr_timer;
+    // Of a WRITE or READ: this packet's first byte, and what is left of the message, this packet included.
+    logic [63:0] address;
+    logic [31:0] rkey;
+    logic [31:0] bytes_left;
+    logic [ReadsBits-1:0] reads_issued;
+    logic [ReadsBits-1:0] duplicate_limit;
+  } job_t;
+
+  // How far it is.
+  typedef struct packed {
+    part_e part;
+    logic element;           // an element is outstanding
+    logic [2:0] refused;     // memory_status_e of the piece
+    logic [12:0] rest;       // of the part, behind all whose keys are checked
+    logic [1:0] status;      // of the receive or element
+    logic [7:0] code;        // its error code
+    position_t position;
+    logic [12:0] left;       // of the part: bytes not yet placed
+    logic [12:0] offset;     // where it starts in the frame
+  } turn_t;
+
+  // Behind the piece whose key is checked.
+  typedef struct packed {
+    logic ahead;             // the next element was requested
+    logic checked;           // its key is checked
+    logic further;           // the one after it was requested
+  } ahead_t;
+
+  // What a state does in this cycle.
+  typedef struct packed {
+    state_e state;           // the next one, unless the frame ends
+    turn_t turn;             // as it goes on
+    ahead_t ahead;
+    logic check;             // of a key
+    memory_check_t check_in;
+    logic request;           // for a receive
+    receive_request_t request_in;
+    logic wants_element;     // or for the next element
+    logic checks_ahead;      // whose key is checked already
+    logic takes_memory;      // the answer to a key check
+    logic drops_element;
+    logic discards;          // the answer to an early check
+    logic announces;         // comm_est is reported
+    logic responds;          // the frame is a READ response
+    logic drains;            // qp_last_wqe_reached is reported
+    logic drops_receive;
+    logic flushes;           // a receive leaves
+    logic runs;              // bytes of the frame leave, more follow or not
+    logic continues;         // and more of them follow
+    logic ends;              // the frame, with this action:
+    action_e done;
+  } step_t;
+
   // Each function needs some of the checks only.
   /* verilator lint_off UNUSEDSIGNAL */
 
