@@ -59,6 +59,16 @@ rtl/rdma/vireo_retry_timer.sv
 rtl/rdma/vireo_requester.sv
 rtl/rdma/vireo_work_fence.sv
 rtl/rdma/vireo_response_fence.sv
+rtl/rdma/vireo_completer_pkg.sv
+rtl/rdma/vireo_completer_events.sv
+rtl/rdma/vireo_completer_tables.sv
+rtl/rdma/vireo_completer_access.sv
+rtl/rdma/vireo_completer_record.sv
+rtl/rdma/vireo_completer_replay.sv
+rtl/rdma/vireo_completer_ack.sv
+rtl/rdma/vireo_completer_retire.sv
+rtl/rdma/vireo_completer_end.sv
+rtl/rdma/vireo_completer_control.sv
 rtl/rdma/vireo_completer.sv
 rtl/rdma/vireo_stop_marks.sv
 rtl/rdma/vireo_tx_room.sv

@@ -2,7 +2,7 @@
 
 // An acknowledge counts if its PSN belongs to an outstanding request: from the oldest unacknowledged one on, and before
 // the first that was not requested, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. The end and
-// the PSN are given by steps from the oldest, which are free. Bound to vireo_completer.
+// the PSN are given by steps from the oldest, which are free. Bound to vireo_completer_ack.
 module vireo_psn_window_proof (
   input logic        clk_i,
   input logic        open_i,    // all conditions but the PSN hold
@@ -27,6 +27,6 @@ module vireo_psn_window_proof (
 
 endmodule
 
-bind vireo_completer vireo_psn_window_proof u_window (
-  .clk_i, .open_i(keeps_records(qp_state) && !ring_stored.failed && ring_stored.count != '0 && attributes.reliable),
-  .oldest_i(ring_stored.unacked), .end_i(ring_stored.sent), .psn_i(ack.psn), .counts_i(counts));
+bind vireo_completer_ack vireo_psn_window_proof u_window (
+  .clk_i, .open_i(keeps_records(qp_state_i) && !ring.failed && ring.count != '0 && attributes_i.reliable),
+  .oldest_i(ring.unacked), .end_i(ring.sent), .psn_i(ack_i.psn), .counts_i(counts));
