@@ -2,21 +2,15 @@
 #include "model/virtio/cq_writer.h"
 
 #include <algorithm>
-#include <cassert>
+#include <optional>
 
 #include "model/common/wide_slice.h"
 
 namespace vireo::model {
 namespace {
 
-using spec::BufferStatus;
 using spec::RdmaError;
 using spec::TableQueueKind;
-
-constexpr unsigned kWrap = 0x8000;  // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
-
-// Positions count modulo 2^16, so they are compared by their distance to the device's.
-uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
 
 // A CQE with an error is solicited.
 bool IsSolicited(const spec::Completion& completion) {
@@ -231,96 +225,6 @@ void CqWriter::ReadCq(Cycle now, uint32_t cqn, bool uses_context) {
   cq_state_ = cq_states_.Read(now, cqn);
 }
 
-void CqWriter::Load(Cycle now, const spec::DmaStore& store) {
-  store_.Load(now, store);
-  publish_.OnWrite();
-}
-
-void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes) {
-  spec::DmaStore store{.address = address,
-                       .bytes = static_cast<uint8_t>(bytes),
-                       .notify = true,
-                       .tag = static_cast<uint8_t>(slot_tail_)};
-  std::copy_n(data, bytes, store.data);
-  Load(now, store);
-}
-
-uint64_t CqWriter::DescriptorAt(uint16_t head) const {
-  return row_.queue_desc + spec::PvirtqDesc::kBytes * uint64_t{head & ~kWrap};
-}
-
-uint32_t CqWriter::TargetBytes() const {
-  return static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes);
-}
-
-uint16_t CqWriter::PlaceOf(const spec::Completion& completion) const {
-  if (!IsById(completion)) return completion.head;
-  return static_cast<uint16_t>((position_.wrapped ? 0 : kWrap) | position_.place);
-}
-
-CqWriter::Span CqWriter::SpanOf(uint16_t head) const {
-  if (!packed_) return {.first = position_.used, .next_position = UsedNext()};
-  const bool last = (head & ~kWrap) + 1 == row_.queue_size;
-  return {.first = head, .next_position = static_cast<uint16_t>(last ? (head & kWrap) ^ kWrap : head + 1u)};
-}
-
-void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id) {
-  if (packed_) {
-    uint8_t descriptor[spec::PvirtqDesc::kBytes];
-    spec::PvirtqDesc{.addr = 0, .len = bytes, .id = id.value_or(0), .flags = 0}.Encode(descriptor);
-    const size_t end = id ? spec::PvirtqDesc::kFlagsOffset : spec::PvirtqDesc::kIdOffset;
-    Store(now, DescriptorAt(head) + spec::PvirtqDesc::kLenOffset, descriptor + spec::PvirtqDesc::kLenOffset,
-          end - spec::PvirtqDesc::kLenOffset);
-    return;
-  }
-  uint8_t element[spec::VirtqUsedElem::kBytes];
-  spec::VirtqUsedElem{.id = head, .len = bytes}.Encode(element);
-  // Sizes are powers of two. [virtio 1.3, 2.7]
-  const auto at = static_cast<uint64_t>(position_.used & (row_.queue_size - 1));
-  Store(now, row_.queue_device + spec::VirtqUsed::kBytes + sizeof element * at, element, sizeof element);
-}
-
-spec::DmaStore CqWriter::IndexStore(uint16_t head, bool written) const {
-  using Flags = spec::VirtqDescFlags;
-  // Both bits are the wrap counter; the length is valid if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
-  const auto flags =
-      static_cast<uint16_t>(((head & kWrap) != 0 ? Flags::kAvail | Flags::kUsed : 0) | (written ? Flags::kWrite : 0));
-  const uint16_t used = packed_ ? flags : UsedNext();
-  spec::DmaStore store{.address = packed_ ? DescriptorAt(head) + spec::PvirtqDesc::kFlagsOffset
-                                          : row_.queue_device + spec::VirtqUsed::kIdxOffset,
-                       .bytes = sizeof used,
-                       .notify = true,
-                       .tag = static_cast<uint8_t>(slot_tail_)};
-  store.data[0] = static_cast<uint8_t>(used);
-  store.data[1] = static_cast<uint8_t>(used >> 8);
-  return store;
-}
-
-void CqWriter::PublishIndex(Cycle now, uint16_t vq_index, uint16_t head, bool written) {
-  spec::DmaStore store = IndexStore(head, written);
-  store.tag |= kTagIndex;
-  publish_.Push(now, {.slot = slot_tail_, .vq_index = vq_index, .store = store});
-}
-
-// Other writes go first: there are cycles without one.
-void CqWriter::WriteIndex(Cycle now) {
-  const UsedPublish::Index* const index = publish_.Due(now);
-  if (index == nullptr) return;
-  Slot& slot = slots_[index->slot];
-  const bool again = publish_.IsWithheld();
-  if (!again && !slot.error) {
-    if (!store_.IsFree()) return;
-    store_.Load(now, index->store);
-    publish_.Drop(now);
-  } else if (publish_.Withhold(now)) {
-    slot.done = true;
-    if (again) {  // the failure of its queue was reported
-      slot.no_interrupt = true;
-      slot.error = false;
-    }
-  }
-}
-
 void CqWriter::PushSlot(Cycle now, Slot slot) {
   if (slots_used_ == 0) LoadSlot(now);
   slot.error = slots_[slot_tail_].error;  // one of its writes may have failed already
@@ -341,47 +245,6 @@ void CqWriter::PopSlot(Cycle now) {
   slots_[slot_head_] = {};
   slot_head_ = (slot_head_ + 1) % slots_.size();
   --slots_used_;
-}
-
-void CqWriter::Ask(Cycle now, const Asked& asked, unsigned count) {
-  buffer_request_.Load(
-      now,
-      {.client = spec::BufferClient::kCompletion, .vq_index = asked.vq_index, .count = static_cast<uint8_t>(count)});
-  asked_.push_back(asked);
-  ++asks_;
-}
-
-// Buffers are stored as they come, whatever operation is in progress.
-void CqWriter::TakeBuffer(Cycle now) {
-  if (!buffer_in.CanPop(now)) return;
-  const spec::Buffer buffer = buffer_in.Pop(now);
-  const Asked& asked = asked_.front();
-  const bool ok = buffer.status == BufferStatus::kOk;
-  const size_t needed = asked.is_event ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes;
-  const Cached came{.bad = !buffer.writable || buffer.bytes < needed, .head = buffer.head, .address = buffer.address};
-  if (asked.is_event) {
-    event_target_ = came;
-    event_ok_ = ok;
-  } else if (ok) {
-    cached_[asked.cqn][(asked.base + fill_) % kCqBuffers] = came;
-  }
-  fill_ += ok;
-  if (!buffer.last) return;
-  filled_.Push(now, {.asked = asked, .is_empty = buffer.status == BufferStatus::kEmpty, .count = fill_});
-  asked_.pop_front();
-  fill_ = 0;
-}
-
-// The event queue begins a new lifetime.
-void CqWriter::DropEventBuffer() {
-  event_drop_ = kUnknown;
-  if (event_buffer_ == EventBuffer::kReady) event_buffer_ = EventBuffer::kNone;
-  if (event_buffer_ == EventBuffer::kAsked) event_buffer_ = EventBuffer::kVoid;
-}
-
-void CqWriter::DropEventBufferAfter(Cycle cycle) {
-  if (event_drop_ < cycle) DropEventBuffer();
-  event_drop_ = cycle;
 }
 
 void CqWriter::PopCqe(Cycle now) {
@@ -685,36 +548,6 @@ bool CqWriter::WriteEvent(Cycle now) {
   return true;
 }
 
-// A request of a CQ is answered.
-bool CqWriter::FinishFill(Cycle now) {
-  const Filled& filled = filled_.front();
-  // The CQ has no buffer left after the final check of the ring.
-  const bool overrun =
-      filled.count == 0 && filled.asked.sure && position_.asked && cq_context_.known && !cq_state_.failed;
-  // For `failed`, descriptor fetch has reported the reason.
-  const bool report = overrun && filled.is_empty;
-  if (report && !queue_failure_.IsFree()) return false;
-  if (!positions_.CanWrite(now)) return true;
-  if (report) LoadFailure(now, {.vq_index = filled.asked.vq_index, .code = RdmaError::kCqOverrun});
-  if (overrun) {
-    CqState next = cq_state_;
-    next.failed = true;
-    cq_states_.Write(now, filled.asked.cqn, next);
-  }
-  // If the queue was reset since, its buffers are void.
-  if (position_.asked) {
-    Position next = position_;
-    next.asked = false;
-    next.cached += filled.count;
-    positions_.Write(now, filled.asked.vq_index, next);
-  }
-  filled_.Drop(now);
-  popped_ask_ = park_try_ = true;
-  --asks_;
-  state_ = State::kIdle;
-  return true;
-}
-
 bool CqWriter::TargetIndex(Cycle now) {
   if (!positions_.CanWrite(now)) return true;
   PublishIndex(now, vq_, target_.head, true);
@@ -755,173 +588,6 @@ bool CqWriter::TargetIndex(Cycle now) {
   positions_.Write(now, vq_, next);
   PushSlot(now, slot);
   state_ = State::kIdle;
-  return true;
-}
-
-bool CqWriter::Arm(Cycle now) {
-  if (!interrupt_.IsFree()) return false;
-  spec::RdmaCqArm value;
-  CqState next = cq_state_;
-  uint32_t cqn = 0;
-  if (from_context_) {
-    const Context context = contexts_.Pop(now);
-    cqn = context.cqn;
-    value = {.seen_used_idx = position_.used,
-             .solicited = context.entry.set_solicited,
-             .next_completion = context.entry.set_next_completion};
-    if (context.entry.set_failed) next.failed = true;
-    if (!context.entry.valid) {
-      cq_states_.Write(now, cqn, {});
-      state_ = State::kIdle;
-      return true;
-    }
-  } else {
-    const spec::CqArm arm = cq_arm_in.Pop(now);
-    cqn = arm.cqn;
-    value = spec::RdmaCqArm::FromWord(arm.value);
-  }
-  state_ = State::kIdle;
-
-  // Notify at once if a matching CQE lies between the seen position and the one in memory.
-  uint16_t unconsumed = Distance(value.seen_used_idx, position_.used);
-  if (packed_ && !from_context_) {
-    const bool other_wrap = ((value.seen_used_idx & kWrap) != 0) == position_.wrapped;
-    unconsumed =
-        static_cast<uint16_t>(position_.place + (other_wrap ? row_.queue_size : 0u) - (value.seen_used_idx & ~kWrap));
-  }
-  const bool after = unconsumed > Distance(cq_state_.written, position_.used);
-  const bool after_solicited = cq_state_.has_solicited && Distance(cq_state_.solicited, position_.used) < unconsumed;
-  const bool fire = (value.next_completion && after) || (value.solicited && after_solicited);
-  if (value.solicited || value.next_completion) {
-    next.armed_solicited = !fire && (value.solicited || cq_state_.armed_solicited);
-    next.armed_next = !fire && (value.next_completion || cq_state_.armed_next);
-    next.arm_position = static_cast<uint16_t>(position_.used - unconsumed);
-    next.passed = false;
-  }
-  if (!from_context_ && (!cq_context_.known || row_corrupt_)) return true;
-  cq_states_.Write(now, cqn, next);
-  if (!from_context_ && fire && row_.msix_vector != spec::kVirtioMsiNoVector) {
-    interrupt_.Load(now, {.vq_index = cq_context_.vq_index, .msix_vector = row_.msix_vector});
-  }
-  return true;
-}
-
-bool CqWriter::FinishSlot(Cycle now) {
-  const Slot& slot = slots_[slot_head_];
-  CqState next = cq_state_;
-  if (slot.error) {
-    if (!queue_failure_.IsFree()) return false;
-    if (!positions_.CanWrite(now)) return true;
-    if (!position_.failed && !(slot.is_cq && cq_state_.failed)) {  // report once
-      LoadFailure(now, {.vq_index = slot.vq_index, .code = RdmaError::kQueueDmaError});
-    }
-    Position position = position_;
-    position.failed = true;
-    positions_.Write(now, slot.vq_index, position);
-    next.failed = true;
-  } else if (slot.is_avail) {
-    if (!doorbell_.IsFree()) return false;
-    doorbell_.Load(now, {.vq_index = slot.vq_index});
-  } else if (!slot.is_cq) {
-    if (!ReadSuppression(now)) return false;
-  } else {
-    if (!interrupt_.IsFree()) return false;
-    // A CQE that the driver had processed when it armed, before its write completed, does not notify.
-    const bool unconsumed =
-        cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_position, position_.used);
-    const bool fire = unconsumed && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
-    if (fire && slot.msix != spec::kVirtioMsiNoVector) {
-      interrupt_.Load(now, {.vq_index = slot.vq_index, .msix_vector = slot.msix});
-    }
-    next.written = slot.position;
-    next.passed = unconsumed;
-    if (slot.solicited) {
-      next.has_solicited = true;
-      next.solicited = slot.position;
-    } else if (Distance(cq_state_.solicited, slot.position) >= spec::kVirtqSizeMax) {
-      next.has_solicited = false;  // long since processed: before the distance wraps
-    }
-    if (fire) next.armed_solicited = next.armed_next = false;
-  }
-  if (slot.is_cq) cq_states_.Write(now, slot.cqn, next);
-  PopSlot(now);
-  state_ = State::kIdle;
-  return true;
-}
-
-// Reads the driver's event suppression for a queue that interrupts by itself.
-bool CqWriter::ReadSuppression(Cycle now) {
-  const Slot& slot = slots_[slot_head_];
-  if (!row_.enabled) return true;  // reset meanwhile
-  if (!fetch_request_.IsFree()) return false;
-  const uint64_t used_event = spec::VirtqAvail::kBytes + uint64_t{spec::VirtqAvail::kRingEntryBytes} * row_.queue_size;
-  const uint64_t offset = packed_ ? 0 : event_idx_.At(now) ? used_event : spec::VirtqAvail::kFlagsOffset;
-  fetch_request_.Load(
-      now, {.address = row_.queue_driver + offset,
-            .bytes = packed_ ? uint16_t{spec::PvirtqEventSuppress::kBytes} : uint16_t{spec::VirtqUsedEvent::kBytes},
-            .tag = 0});
-  questions_.push_back({slot.span, slot.vq_index, slot.msix});
-  return true;
-}
-
-// True if the event index is in [first, behind).
-bool CqWriter::IsInterruptDue(Cycle now, const SuppressionRead& question, const spec::DmaFetched& fetched) {
-  if (row_corrupt_) return true;  // the size is unknown
-  const bool event_idx = event_idx_.At(now);
-  const Span& span = question.span;
-  if (!packed_) {
-    const auto value = static_cast<uint16_t>(fetched.data[0] | fetched.data[1] << 8);
-    return event_idx ? Distance(span.first, value) < Distance(span.first, span.next_position)  // [virtio 1.3, 2.7.7.2]
-                     : (value & spec::VirtqAvailFlags::kNoInterrupt) == 0;
-  }
-  // [virtio 1.3, 2.8.10]; the reserved value, and kDesc without its feature, count as enabled.
-  const auto event = spec::PvirtqEventSuppress::Decode(fetched.data);
-  if (event.desc_event_flags == spec::RingEventFlags::kDisable) return false;
-  if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx) return true;
-  // The wrap counter selects one of two laps: positions after `first` come first.
-  const auto distance = [&](unsigned at, bool wrap) {
-    const bool other_wrap = wrap != ((span.first & kWrap) != 0);
-    return static_cast<int>(at) - static_cast<int>(span.first & ~kWrap) + (other_wrap ? int{row_.queue_size} : 0);
-  };
-  const int to_event = distance(event.desc_event_off, event.desc_event_wrap != 0);
-  return to_event >= 0 && to_event < distance(span.next_position & ~kWrap, (span.next_position & kWrap) != 0);
-}
-
-bool CqWriter::FinishQuestion(Cycle now) {
-  const SuppressionRead& question = questions_.front();
-  if (fetched_in.front().resp != 0) {
-    if (!queue_failure_.IsFree()) return false;
-    if (!positions_.CanWrite(now)) return true;
-    if (!position_.failed) LoadFailure(now, {.vq_index = question.vq_index, .code = RdmaError::kQueueDmaError});
-    Position next = position_;
-    next.failed = true;
-    positions_.Write(now, question.vq_index, next);
-  } else {
-    if (!interrupt_.IsFree()) return false;
-    if (IsInterruptDue(now, question, fetched_in.front())) {
-      interrupt_.Load(now, {.vq_index = question.vq_index, .msix_vector = question.msix});
-    }
-  }
-  fetched_in.Pop(now);
-  questions_.pop_front();
-  popped_question_ = true;
-  state_ = State::kIdle;
-  return true;
-}
-
-bool CqWriter::WriteAvailEvent(Cycle now) {
-  if (IsUsable() && !store_.IsFree()) return false;
-  const spec::AvailEvent event = avail_in_.Pop(now);
-  state_ = State::kIdle;
-  if (!IsUsable()) return true;
-  spec::DmaStore store{
-      .address = row_.queue_device + spec::VirtqUsed::kBytes + uint64_t{spec::VirtqUsedElem::kBytes} * row_.queue_size,
-      .bytes = spec::VirtqAvailEvent::kBytes,
-      .notify = true,
-      .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
-  spec::VirtqAvailEvent{.avail_event = event.idx}.Encode(store.data);
-  store_.Load(now, store);
-  PushSlot(now, {.is_avail = true, .span = {}, .vq_index = event.vq_index});
   return true;
 }
 

@@ -101,6 +101,11 @@ class CqWriter final : public Block {
   std::function<void(Cycle at, const spec::QueueFailure&)> on_queue_stopped;
 
  private:
+  static constexpr unsigned kWrap = 0x8000;  // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
+
+  // Positions count modulo 2^16, so they are compared by their distance to the device's.
+  static uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
+
   enum class State {
     kIdle,
     kElement,
