@@ -87,6 +87,10 @@ rtl/rdma/vireo_responder_outcome.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
 rtl/rdma/vireo_atomic.sv
+rtl/rdma/vireo_read_responder_pkg.sv
+rtl/rdma/vireo_read_responder_tables.sv
+rtl/rdma/vireo_read_responder_answer.sv
+rtl/rdma/vireo_read_responder_response.sv
 rtl/rdma/vireo_read_responder.sv
 rtl/eth/vireo_net_classify.sv
 rtl/eth/vireo_net_filter.sv
