@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a simulator of a top in which cocotb runs tests, and runs one module of tests in it.
+
+`run.py build DIR TOP CONFIG_INDEX SOURCE …` and `run.py test DIR TOP CONFIG_NAME MODULE`. Verilator returns 0 when a test
+fails: what cocotb reports decides."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import cocotb
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+LIBRARIES = pathlib.Path(cocotb.__file__).parent / "libs"
+MAIN = pathlib.Path(cocotb.__file__).parent / "share/lib/verilator/verilator.cpp"
+
+
+def build(folder, top, config_index, *sources):
+    # Tests reach the ports of the top and nothing else.
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    ports = folder / "ports.vlt"
+    ports.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n', encoding="utf-8")
+    command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "--vpi", "--assert", "--timescale", "1ns/1ps", "--prefix", "Vtop",
+               "-Mdir", str(folder), f"-GConfigIndex={config_index}", "--top-module", top, "-Wno-fatal", "-Wno-lint",
+               "--output-split", "20000", "-CFLAGS", "-O1 -g0",
+               "-LDFLAGS", f"-Wl,-rpath,{LIBRARIES} -L{LIBRARIES} -lcocotbvpi_verilator", "-o", "simulator", str(MAIN), str(ports), *sources]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "OBJCACHE": "ccache"}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stdout[-4000:] + done.stderr[-8000:])
+
+
+def test(folder, top, config_name, module):
+    results = pathlib.Path(folder) / f"{module}.xml"
+    results.unlink(missing_ok=True)
+    seed = os.environ.get("VIREO_SEED") or (ROOT / "verif/seed").read_text(encoding="utf-8").strip()
+    environment = {
+        **os.environ, "MODULE": module, "TOPLEVEL": top, "TOPLEVEL_LANG": "verilog", "VIREO_CONFIG": config_name,
+        "RANDOM_SEED": str(int(seed, 0) & 0x7fffffff), "COCOTB_RESULTS_FILE": str(results), "COCOTB_LOG_LEVEL": "INFO",
+        "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1", "COCOTB_REDUCED_LOG_FMT": "1",
+        "LD_LIBRARY_PATH": str(LIBRARIES),
+    }
+    print(f"VIREO_SEED={seed}", flush=True)
+    subprocess.run([str(pathlib.Path(folder) / "simulator")], cwd=folder, env=environment, check=True, timeout=240)
+    if not results.exists():
+        sys.exit("no results")
+    cases = list(xml.etree.ElementTree.parse(results).iter("testcase"))
+    failed = [case.get("name") for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    for case in cases:
+        print(f"{'FAILED' if case.get('name') in failed else 'passed'} {case.get('name')}, {float(case.get('time')):.1f} s")
+    if failed or not cases:
+        sys.exit("no test was run" if not cases else f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    {"build": build, "test": test}[sys.argv[1]](*sys.argv[2:])
