@@ -226,11 +226,8 @@ class Host:
             most = self.random.choice((64, 128, 128 << self.rc.max_payload_size)) if self.split else 128 << self.rc.max_payload_size
             end = min((here + most) // 64 * 64, address + length)
             if fault and fault[0] in ("UR", "CA", "TIMEOUT") and end - address > fault[1]:
-                if fault[0] == "TIMEOUT":  # the block gives it up and says so
-                    lost = Tlp_us(Tlp.create_completion_for_tlp(tlp, PcieId(0, 0, 0)))
-                    lost.error_code, lost.request_completed = ErrorCode.TIMEOUT, True
-                    self.block.active_request[tlp.tag] = None
-                    self.block.rc_queue.put_nowait(lost)
+                if fault[0] == "TIMEOUT":
+                    self.link.put_nowait(lambda: cocotb.start_soon(self.give_up(tlp)))
                     return
                 status = CplStatus.UR if fault[0] == "UR" else CplStatus.CA
                 self.link.put_nowait(Tlp.create_completion_for_tlp(tlp, PcieId(0, 0, 0), False, status))
@@ -244,9 +241,21 @@ class Host:
             sent = end - address
             self.link.put_nowait(cpl)
 
+    async def give_up(self, tlp):
+        """The block does not wait any longer, and says so: after all that came of the read has arrived."""
+        await Timer(20, "us")
+        lost = Tlp_us(Tlp.create_completion_for_tlp(tlp, PcieId(0, 0, 0)))
+        lost.error_code, lost.request_completed = ErrorCode.TIMEOUT, True
+        self.block.active_request[tlp.tag] = None
+        self.block.rc_queue.put_nowait(lost)
+
     async def send_completions(self):
         while True:
-            await self.rc.send(await self.link.get())
+            completion = await self.link.get()
+            if callable(completion):
+                completion()
+            else:
+                await self.rc.send(completion)
 
     # --- What the block lacks
 

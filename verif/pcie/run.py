@@ -35,7 +35,8 @@ def build(folder, top, config_index, *sources):
 
 
 def test(folder, top, config_name, module):
-    results = pathlib.Path(folder) / f"{module}.xml"
+    folder = pathlib.Path(folder).resolve()
+    results = folder / f"{module}.xml"
     results.unlink(missing_ok=True)
     seed = os.environ.get("VIREO_SEED") or (ROOT / "verif/seed").read_text(encoding="utf-8").strip()
     environment = {
@@ -45,7 +46,7 @@ def test(folder, top, config_name, module):
         "LD_LIBRARY_PATH": str(LIBRARIES),
     }
     print(f"VIREO_SEED={seed}", flush=True)
-    subprocess.run([str(pathlib.Path(folder) / "simulator")], cwd=folder, env=environment, check=True, timeout=240)
+    subprocess.run([str(folder / "simulator")], cwd=folder, env=environment, check=True, timeout=240)
     if not results.exists():
         sys.exit("no results")
     cases = list(xml.etree.ElementTree.parse(results).iter("testcase"))
