@@ -136,7 +136,7 @@ class Bottleneck(unittest.TestCase):
         self.assertRegex(self.base["write_4k_1qp"][2], r"of which [1-9]\d\d+ ns are queueing for PCIe to the sender, used for [89]\d %")
 
     def test_every_workload_is_judged(self):
-        self.assertEqual(len(self.base) + len(LOSSY), 45)
+        self.assertEqual(len(self.base) + len(LOSSY), 46)
         self.assertEqual(set(self.named), set(self.base))
 
     def test_kinds_of_bottleneck(self):
