@@ -4,26 +4,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/monitor/key_rights.h"
+
 namespace vireo::sim::monitor {
 namespace {
 
 using Access = spec::IbAccessFlags;
-
-uint32_t IndexOf(uint32_t key) { return spec::RdmaKey::FromWord(key).index; }
-
-uint32_t AccessOf(PacketRules::Right right) {
-  switch (right) {
-    case PacketRules::Right::kWrite: return Access::kRemoteWrite;
-    case PacketRules::Right::kRead: return Access::kRemoteRead;
-    case PacketRules::Right::kAtomic: return Access::kRemoteAtomic;
-    default: return ~uint32_t{0};  // no registration gives it
-  }
-}
-
-bool IsInside(uint64_t first, uint64_t length, uint64_t address, uint64_t bytes) {
-  const uint64_t offset = address - first;
-  return address >= first && offset <= length && bytes <= length - offset;
-}
 
 }  // namespace
 
@@ -89,9 +75,8 @@ bool FastRegions::Contains(uint64_t place, uint64_t bytes) const {
 
 bool FastRegions::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
                             uint64_t bytes) const {
-  const uint32_t access = AccessOf(right);
   return std::ranges::any_of(registrations_, [&](const Registration& one) {
-    return one.reg.key == rkey && one.pdn == pdn && (one.reg.access_flags & access) == access &&
+    return one.reg.key == rkey && one.pdn == pdn && (one.reg.access_flags & AccessOf(right)) != 0 &&
            IsInside(one.reg.virt_addr, one.reg.length, address, bytes);
   });
 }

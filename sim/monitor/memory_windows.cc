@@ -3,26 +3,12 @@
 
 #include <algorithm>
 
+#include "sim/monitor/key_rights.h"
+
 namespace vireo::sim::monitor {
 namespace {
 
 using Access = spec::IbAccessFlags;
-
-uint32_t IndexOf(uint32_t key) { return spec::RdmaKey::FromWord(key).index; }
-
-uint32_t AccessOf(PacketRules::Right right) {
-  switch (right) {
-    case PacketRules::Right::kWrite: return Access::kRemoteWrite;
-    case PacketRules::Right::kRead: return Access::kRemoteRead;
-    case PacketRules::Right::kAtomic: return Access::kRemoteAtomic;
-    default: return 0;
-  }
-}
-
-bool IsInside(uint64_t first, uint64_t length, uint64_t address, uint64_t bytes) {
-  const uint64_t offset = address - first;
-  return address >= first && offset <= length && bytes <= length - offset;
-}
 
 }  // namespace
 
