@@ -227,6 +227,15 @@ class SystemTestWith : public SystemTest {
     EXPECT_EQ(completion->status, status) << spec::ToString(completion->status) << ", " << completion->vendor_err;
     EXPECT_EQ(completion->qp_num, side(number).qp->qpn());
   }
+  // Likewise, and the reason: a spec::RdmaError, or the syndrome of the peer's NAK.
+  template <typename Reason>
+  void ExpectError(size_t number, uint64_t wr_id, spec::IbWcStatus status, Reason why) {
+    const auto completion = Next(number);
+    ASSERT_TRUE(completion.has_value());
+    EXPECT_EQ(completion->wr_id, wr_id);
+    EXPECT_EQ(completion->status, status) << spec::ToString(completion->status);
+    EXPECT_EQ(completion->vendor_err, static_cast<uint32_t>(why));
+  }
   // `count` requests of consecutive wr_id, from 0: successes, then at most one that the peer's rights refuse, and
   // behind it flushed ones.
   void ExpectUntilRefused(size_t number, uint64_t count) {
