@@ -227,7 +227,7 @@ void DescFetch::Ring(Cycle now) {
       index_jobs_.Pop(now);
       return;
     }
-    const bool reads_index = !packed_ && job.kind == Kind::kRead;
+    const bool reads_index = ReadsIndex(job);
     if (!is_pushed && ((reads_index && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0)) {
       return;
     }
@@ -246,7 +246,7 @@ void DescFetch::Ring(Cycle now) {
     RingPushed(now);
   } else if (positions_.CanWrite(now)) {
     const IndexJob job = index_jobs_.Pop(now);
-    const bool reads_index = !packed_ && job.kind == Kind::kRead;
+    const bool reads_index = ReadsIndex(job);
     spec::DmaFetched fetched;
     if (reads_index) fetched = index_fetched_in.Pop(now);
     const uint16_t size = ring_row_.queue_size;

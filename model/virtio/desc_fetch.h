@@ -146,6 +146,7 @@ class DescFetch final : public Block {
   void RingPushed(Cycle now);
   // Stage 3 writes a position in cycle `now`.
   bool WritesPosition(Cycle now) { return list_ == ListState::kLeave && reads_ == 0 && positions_.CanWrite(now); }
+  bool ReadsIndex(const IndexJob& job) const { return !packed_ && job.kind == Kind::kRead; }
   unsigned IssueRingRead(Cycle now);
   void PopRing(Cycle now);
   void List(Cycle now);

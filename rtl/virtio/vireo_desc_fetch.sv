@@ -680,7 +680,7 @@ module vireo_desc_fetch
           end else if (index_job.kind != KindRead && index_job.kind != KindKnown) begin
             ring_job_push = 1'b1;
             index_job_pop = 1'b1;
-          end else if ((ring_packed || index_job.kind == KindKnown || index_valid) && ring_free) begin
+          end else if ((!index_reads || index_valid) && ring_free) begin
             ring_take = 1'b1;
             ring_d = RingLookup;
           end
