@@ -340,9 +340,12 @@ std::optional<SendQueue::PushedBytes> SendQueue::BytesPushed(Cycle now, const Fe
   const PushHead& head = push_heads_.Read(now - 1, fetch.qpn);
   if (!fetch.pushed || !head.sealed || head.end.position != fetch.position || head.end.length != bytes) return {};
   PushedBytes pushed{};
-  for (uint32_t i = 0; i < bytes; ++i) {
-    const uint64_t word = push_words_.Read(now - 1, size_t{fetch.qpn} * kPushWords + 1 + i / 8);
-    pushed.bytes[i] = static_cast<uint8_t>(word >> 8 * (i % 8));
+  const size_t words = size_t{fetch.qpn} * kPushWords + 1;
+  for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+    const uint64_t word = push_words_.Read(now - 1, words + at / sizeof word);
+    for (size_t i = 0; i < std::min(sizeof word, bytes - at); ++i) {
+      pushed.bytes[at + i] = static_cast<uint8_t>(word >> 8 * i);
+    }
   }
   return pushed;
 }
