@@ -233,6 +233,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       default: return spec::RdmaEvent::kBytes;
     }
   }
+  // Of a work request of any form.
+  static uint32_t LeastSendBytes() {
+    return std::get<1>(GetParam())->extensible_requests != 0 ? spec::RdmaSqBase::kBytes : spec::RdmaSqReq::kBytes;
+  }
   Defect ChooseDefect(Target target) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     for (;;) {
@@ -253,7 +257,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         if (packed_) one.flags = static_cast<uint16_t>(one.flags ^ (OneIn(2) ? DescFlags::kAvail : DescFlags::kUsed));
         return false;
       case Defect::kZeroLength: one.bytes = 0; return true;
-      case Defect::kShort: one.bytes = static_cast<uint32_t>(1 + Below(LeastBytes(target) - 1)); return has_window;
+      case Defect::kShort:
+        one.bytes = static_cast<uint32_t>(1 + Below(LeastBytes(target) - 1));
+        // A work request with elements may be that short.
+        return has_window && (target != Target::kSend || one.bytes < LeastSendBytes());
       case Defect::kHuge: one.bytes = ~uint32_t{0} - static_cast<uint32_t>(Below(16)); return has_window;
       case Defect::kPastEnd: one.address = ~uint64_t{0} - Below(one.bytes - 1); return true;
       case Defect::kOutside: one.address = random_() >> Below(32); return has_window;
