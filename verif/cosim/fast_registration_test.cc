@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/traffic/frame_log.h"
-#include "verif/cosim/pair_test.h"
+#include "verif/cosim/key_test.h"
 
 namespace vireo::sim {
 namespace {
@@ -22,14 +21,11 @@ using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
-constexpr uint64_t kTimeoutNs = 50'000'000;
 constexpr uint64_t kAddress = 0x7000'0123;  // of a registration
-constexpr uint64_t kPage = 4096;
-constexpr size_t kPages = 9;  // of each side's memory
-constexpr uint32_t kBytes = 256;
+constexpr size_t kPages = 9;                // of each side's memory
 constexpr uint32_t kAll = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteRead | IbAccessFlags::kRemoteWrite;
 
-class FastRegistration : public PairTest {
+class FastRegistration : public KeyTest {
  public:
   uint32_t PlainKey() const { return pair_->side.at(1).region->lkey(); }
 
@@ -38,10 +34,9 @@ class FastRegistration : public PairTest {
   using Numbers = std::vector<uint64_t>;
 
   void Build(const std::array<std::string, 2>& faults = {}) {
-    BuildWith(faults);
+    BuildAndWatch(faults, 1);
     if (HasFatalFailure()) return;
     if (system_->host(0).device().max_fast_pages() == 0) GTEST_SKIP() << "no fast registration in this profile";
-    log_.Watch(system_->host(1).station());
   }
   void ConnectAs(IbQpType type = IbQpType::kRc) {
     ConnectedPairOptions options;
@@ -83,36 +78,12 @@ class FastRegistration : public PairTest {
             .bind_access = access,
             .pages = pages};
   }
-  static verbs::SendRequest Access(IbWrOpcode opcode, uint64_t wr_id, const Elements& list, uint32_t rkey,
-                                   uint64_t address) {
-    return {.wr_id = wr_id, .opcode = opcode, .sg_list = list, .remote_addr = address, .rkey = rkey};
-  }
-  static verbs::SendRequest LocalInvalidate(uint64_t wr_id, uint32_t key) {
-    return {.wr_id = wr_id, .opcode = IbWrOpcode::kLocalInv, .invalidate_rkey = key};
-  }
-  void ExpectRegistered(uint64_t wr_id, size_t at = 1) {
-    const auto completion = Next(at, kTimeoutNs);
-    ASSERT_TRUE(completion.has_value());
-    EXPECT_EQ(completion->wr_id, wr_id);
-    EXPECT_EQ(completion->status, IbWcStatus::kSuccess) << spec::ToString(completion->status);
-    EXPECT_EQ(completion->opcode, IbWcOpcode::kRegMr);
-  }
-  // A WRITE by the peer of kBytes to `offset` of the registration.
+  void ExpectRegistered(uint64_t wr_id, size_t at = 1) { ExpectDone(at, wr_id, IbWcOpcode::kRegMr); }
+  // A WRITE by the peer to `offset` of the registration.
   void ExpectWrite(uint64_t wr_id, uint32_t rkey, const Numbers& numbers, uint64_t offset,
                    IbWcStatus expected = IbWcStatus::kSuccess) {
-    auto memory = Memory();
-    const uint64_t at = 16 * (wr_id % 64);
-    if (expected == IbWcStatus::kSuccess) {
-      for (uint32_t i = 0; i < kBytes; ++i) memory[1].at(PlaceOf(numbers, offset + i)) = near().memory->data()[at + i];
-    }
-    const Elements from = {near().region->Sge(at, kBytes)};
-    PostSend(Access(IbWrOpcode::kRdmaWrite, wr_id, from, rkey, kAddress + offset));
-    ExpectNext(0, wr_id, expected, kTimeoutNs);
-    RunFor(20'000);
-    ExpectMemory(memory);
+    ExpectWriteTo(wr_id, rkey, kAddress + offset, [&](uint32_t i) { return PlaceOf(numbers, offset + i); }, expected);
   }
-
-  FrameLog log_;  // of host 1
 };
 
 TEST_P(FastRegistration, PeerAccessesThePages) {

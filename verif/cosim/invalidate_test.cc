@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/traffic/frame_log.h"
-#include "verif/cosim/pair_test.h"
+#include "verif/cosim/key_test.h"
 
 namespace vireo::sim {
 namespace {
@@ -22,17 +21,14 @@ using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
-constexpr uint64_t kTimeoutNs = 50'000'000;
 constexpr uint64_t kAddress = 0x5000'0000;
-constexpr uint64_t kPage = 4096;
 
-class Invalidate : public PairTest {
+class Invalidate : public KeyTest {
  protected:
   void Build(const std::array<std::string, 2>& faults = {}) {
-    BuildWith(faults);
+    BuildAndWatch(faults, 0);
     if (HasFatalFailure()) return;
     if (!system_->host(0).device().has_invalidation()) GTEST_SKIP() << "no invalidation in this profile";
-    log_.Watch(system_->host(0).station());
   }
   ConnectedPairOptions Options() {
     ConnectedPairOptions options;
@@ -55,19 +51,10 @@ class Invalidate : public PairTest {
   static verbs::SendRequest SendWithInvalidate(uint64_t wr_id, const Elements& list, uint32_t rkey) {
     return {.wr_id = wr_id, .opcode = IbWrOpcode::kSendWithInv, .invalidate_rkey = rkey, .sg_list = list};
   }
-  static verbs::SendRequest LocalInvalidate(uint64_t wr_id, uint32_t key) {
-    return {.wr_id = wr_id, .opcode = IbWrOpcode::kLocalInv, .invalidate_rkey = key};
-  }
   static verbs::SendRequest WriteTo(uint64_t wr_id, const Elements& list, const verbs::MemoryRegion& region,
                                     uint64_t offset) {
-    return {.wr_id = wr_id,
-            .opcode = IbWrOpcode::kRdmaWrite,
-            .sg_list = list,
-            .remote_addr = region.address() + offset,
-            .rkey = region.rkey()};
+    return Access(IbWrOpcode::kRdmaWrite, wr_id, list, region.rkey(), region.address() + offset);
   }
-
-  FrameLog log_;  // of host 0
 };
 
 // Of one packet, of several, and without payload; WRITEs before it are executed, those behind it refused.

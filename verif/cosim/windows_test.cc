@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/traffic/frame_log.h"
-#include "verif/cosim/pair_test.h"
+#include "verif/cosim/key_test.h"
 
 namespace vireo::sim {
 namespace {
@@ -22,23 +21,19 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 using spec::RdmaMwType;
 
-constexpr uint64_t kTimeoutNs = 50'000'000;
 constexpr uint64_t kAddress = 0x5000'0123;  // of the region
-constexpr uint64_t kPage = 4096;
-constexpr uint32_t kBytes = 256;
 constexpr uint32_t kReadWrite = IbAccessFlags::kRemoteRead | IbAccessFlags::kRemoteWrite;
 
-class Windows : public PairTest {
+class Windows : public KeyTest {
  public:
   // Of a region that no window may be bound to.
   uint32_t PlainKey() const { return pair_->side.at(1).region->lkey(); }
 
  protected:
   void Build(const std::array<std::string, 2>& faults = {}) {
-    BuildWith(faults);
+    BuildAndWatch(faults, 1);
     if (HasFatalFailure()) return;
     if (!system_->host(0).device().has_windows()) GTEST_SKIP() << "no memory windows in this profile";
-    log_.Watch(system_->host(1).station());
   }
   ConnectedPairOptions Options() {
     ConnectedPairOptions options;
@@ -97,37 +92,12 @@ class Windows : public PairTest {
             .bind_lkey = region.lkey()};
   }
   static uint32_t KeyOf(const verbs::MemoryWindow& window, uint8_t key) { return window.mwn() << 8 | key; }
-  static verbs::SendRequest Access(IbWrOpcode opcode, uint64_t wr_id, const Elements& list, uint32_t rkey,
-                                   uint64_t address) {
-    return {.wr_id = wr_id, .opcode = opcode, .sg_list = list, .remote_addr = address, .rkey = rkey};
-  }
-  static verbs::SendRequest LocalInvalidate(uint64_t wr_id, uint32_t key) {
-    return {.wr_id = wr_id, .opcode = IbWrOpcode::kLocalInv, .invalidate_rkey = key};
-  }
-  void ExpectBound(uint64_t wr_id) {
-    const auto completion = Next(1, kTimeoutNs);
-    ASSERT_TRUE(completion.has_value());
-    EXPECT_EQ(completion->wr_id, wr_id);
-    EXPECT_EQ(completion->status, IbWcStatus::kSuccess) << spec::ToString(completion->status);
-    EXPECT_EQ(completion->opcode, IbWcOpcode::kBindMw);
-  }
-  // A WRITE by the peer of kBytes, whose first byte is at `offset` of the region, with status `expected`.
+  void ExpectBound(uint64_t wr_id) { ExpectDone(1, wr_id, IbWcOpcode::kBindMw); }
+  // A WRITE by the peer, whose first byte is at `offset` of the region, with status `expected`.
   void ExpectWrite(uint64_t wr_id, uint32_t rkey, uint64_t address, uint64_t offset,
                    IbWcStatus expected = IbWcStatus::kSuccess) {
-    auto memory = Memory();
-    const Elements from = {near().region->Sge(16 * (wr_id % 64), kBytes)};
-    if (expected == IbWcStatus::kSuccess) {
-      for (uint32_t i = 0; i < kBytes; ++i) {
-        memory[1].at(PlaceOf(offset + i)) = near().memory->data()[16 * (wr_id % 64) + i];
-      }
-    }
-    PostSend(Access(IbWrOpcode::kRdmaWrite, wr_id, from, rkey, address));
-    ExpectNext(0, wr_id, expected, kTimeoutNs);
-    RunFor(20'000);
-    ExpectMemory(memory);
+    ExpectWriteTo(wr_id, rkey, address, [&](uint32_t i) { return PlaceOf(offset + i); }, expected);
   }
-
-  FrameLog log_;  // of host 1
 };
 
 TEST_P(Windows, PeerAccessesWhatTheWindowIsBoundTo) {
