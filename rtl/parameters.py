@@ -51,6 +51,7 @@ ALONE = {
     "QpBits": lambda config: config["num_qps"].bit_length() - 1,
     "Ram": "8'h0",
     "ReadClients": 2,
+    "Reads": 32,
     "Requests": 8,
     "Reserves": "1'b1",
     "Replays": 128,

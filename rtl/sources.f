@@ -25,6 +25,11 @@ rtl/virtio/vireo_queue_state.sv
 rtl/virtio/vireo_common_cfg.sv
 rtl/virtio/vireo_notify.sv
 rtl/virtio/vireo_msix.sv
+rtl/virtio/vireo_desc_pkg.sv
+rtl/virtio/vireo_desc_accept.sv
+rtl/virtio/vireo_desc_ring.sv
+rtl/virtio/vireo_desc_list.sv
+rtl/virtio/vireo_desc_answer.sv
 rtl/virtio/vireo_desc_fetch.sv
 rtl/virtio/vireo_used_publish.sv
 rtl/virtio/vireo_cq_pkg.sv

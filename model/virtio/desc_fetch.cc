@@ -112,7 +112,7 @@ void DescFetch::Run(Cycle now) {
   accepts_tables_ = indirect_.At(now);
   if (loaded_ != 0) Drain(now);
   if (waiting_ != 0) Arbitrate(now);
-  Accept(now);  // before Ring and List, which change reading_ and index_request_
+  Accept(now);  // before Ring and List, which change held_ and index_request_
   Ring(now);
   List(now);
   Answer(now);
@@ -140,7 +140,7 @@ bool DescFetch::IsIdle() const {
 bool DescFetch::IsEligible(size_t client) const {
   if ((accepting_ >> client & 1) != 0) return false;
   const spec::BufferRequest& request = buffer_request_in[client].front();
-  return request.by_index || std::none_of(reading_.begin(), reading_.end(), [&](const Hold& hold) {
+  return request.by_index || std::none_of(held_.begin(), held_.end(), [&](const Hold& hold) {
            return hold.vq_index == request.vq_index && !(hold.pushed && request.pushed);
          });
 }
@@ -161,7 +161,7 @@ void DescFetch::Accept(Cycle now) {
   if (accept_ == AcceptState::kTake) {
     if (!requests_.CanPop(now) || !index_jobs_.CanPush(now) || (!packed_ && !index_request_.IsFree())) return;
     const spec::BufferRequest& request = requests_.front().request;
-    if (!request.by_index && reading_.size() == requests_most_) return;
+    if (!request.by_index && held_.size() == requests_most_) return;
     const spec::QueueRowWrite& row = areas_.Read(now, request.vq_index);
     const Served& served = served_.Read(now, request.vq_index);
     accept_area_ = packed_ ? row.queue_desc : row.queue_driver;
@@ -190,7 +190,7 @@ void DescFetch::Accept(Cycle now) {
                           {.address = accept_area_ + spec::VirtqAvail::kIdxOffset, .bytes = kEntryBytes, .tag = 0});
     }
     if (accept_kind_ == Kind::kRead || accept_kind_ == Kind::kKnown || (is_pushed && knows_entries_ && !packed_)) {
-      reading_.push_back({from.request.vq_index, is_pushed});
+      held_.push_back({from.request.vq_index, is_pushed});
     }
     accept_ = AcceptState::kTake;
   }
@@ -286,7 +286,7 @@ void DescFetch::Ring(Cycle now) {
     }
     known_.Write(now, job.from.request.vq_index, known);
     ring_jobs_.Push(now, next);
-    if (!packed_) reading_.pop_front();
+    if (!packed_) held_.pop_front();
   }
   WakeAt(now + 1);
 }
@@ -307,7 +307,7 @@ void DescFetch::RingPushed(Cycle now) {
                      static_cast<uint16_t>(packed_ ? after.at | (after.wrapped ? kWrap : 0) : position_ + 1u));
   }
   known_.Write(now, request.vq_index, 0);
-  if (knows_entries_ && !packed_) reading_.pop_front();
+  if (knows_entries_ && !packed_) held_.pop_front();
   ring_jobs_.Push(now, next);
 }
 
@@ -344,7 +344,7 @@ void DescFetch::List(Cycle now) {
         }
         descriptor_jobs_.Push(now, next);
         if (ring_jobs_.Pop(now).held) {
-          reading_.pop_front();
+          held_.pop_front();
           WakeAt(now + 1);
         }
         return;
@@ -398,7 +398,7 @@ void DescFetch::List(Cycle now) {
       } else if (positions_.CanWrite(now)) {
         positions_.Write(now, ring_jobs_.front().from.request.vq_index,
                          static_cast<uint16_t>(place_.at | (place_.wrapped ? kWrap : 0)));
-        reading_.pop_front();
+        held_.pop_front();
         ring_jobs_.Pop(now);
         list_ = ListState::kTake;
       }

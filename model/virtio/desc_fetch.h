@@ -210,7 +210,7 @@ class DescFetch final : public Block {
     uint16_t vq_index;
     bool pushed;
   };
-  std::deque<Hold> reading_;  // queues of requests in front of stage 2, or whose walk is not finished
+  std::deque<Hold> held_;  // queues of requests in front of stage 2, or whose walk is not finished
   const size_t requests_most_;
   const bool knows_entries_;
   Level<bool> ring_packed_{false}, event_idx_{false}, indirect_{false};

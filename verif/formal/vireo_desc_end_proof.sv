@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // When vireo_desc_fetch decides about a descriptor, the address of its last byte, computed in the cycle before, is that
-// of the same descriptor: nothing moved in between, and nothing was decided without a descriptor. Bound to the block;
-// the inputs of its last stage are free.
+// of the same descriptor: nothing moved in between, and nothing was decided without a descriptor. Bound to the
+// last stage, in the block; its inputs are free.
 module vireo_desc_end_proof (
   input logic        clk_i,
   input logic        rst_ni,
@@ -30,7 +30,7 @@ module vireo_desc_end_proof (
 
 endmodule
 
-bind vireo_desc_fetch vireo_desc_end_proof u_end_proof (
+bind vireo_desc_answer vireo_desc_end_proof u_end_proof (
   .clk_i, .rst_ni, .looks_i(answer_q == AnswerLookup), .says_i(answer_q == AnswerRespond), .waits_i(answer_q == AnswerTable),
-  .job_valid_i(descriptor_job_valid), .has_i(has_descriptor), .job_reads_i(descriptor_job.kind == KindRead),
-  .read_valid_i(descriptor_valid), .address_i(descriptor.addr), .bytes_i(descriptor.len), .end_i(end_q));
+  .job_valid_i(descriptor_job_valid_i), .has_i(has_descriptor), .job_reads_i(descriptor_job_i.kind == KindRead),
+  .read_valid_i(descriptor_valid_i), .address_i(descriptor.addr), .bytes_i(descriptor.len), .end_i(end_q));

@@ -3,7 +3,7 @@
 // No buffer or table outside of a queue's window leaves vireo_desc_fetch: every buffer that it delivers and every
 // indirect table that it reads lies in the window that was read for its queue, first and last byte, in whole numbers,
 // for any descriptor that the driver wrote; and none is empty or wraps around the end of the address space. Bound to
-// the block. The last byte's address comes from the cycle before, which vireo_desc_end_proof covers; vireo_table's
+// the last stage. The last byte's address comes from the cycle before, which vireo_desc_end_proof covers; vireo_table's
 // proof covers that the window read is the one that firmware wrote.
 module vireo_desc_window_proof (
   input logic        says_i,            // state AnswerRespond, with a descriptor
@@ -40,7 +40,7 @@ module vireo_desc_window_proof (
 
 endmodule
 
-bind vireo_desc_fetch vireo_desc_window_proof u_window_proof (
+bind vireo_desc_answer vireo_desc_window_proof u_window_proof (
   .says_i(answer_q == AnswerRespond && has_descriptor), .address_i(descriptor.addr), .bytes_i(descriptor.len),
   .end_i(end_q), .gives_i(respond && buffer_d.status == BufferStatusOk), .buffer_address_i(buffer_d.address),
   .buffer_bytes_i(buffer_d.bytes), .reads_i(answer_q == AnswerRespond && failed_write_ready && table_request),
