@@ -99,7 +99,8 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       cq_writer_(agenda_, {.queues = QueuesOf(config),
                            .cqs = config.num_cqs,
                            .slots = WaitingPackets(config.datapath_bits),
-                           .data_bits = config.datapath_bits}),
+                           .data_bits = config.datapath_bits,
+                           .has_elements = config.cqe_elements != 0}),
       moderation_(agenda_, config.moderation != 0 ? config.net_queue_pairs : 0),
       csr_(agenda_, config, is_used),
       mailbox_(agenda_),
@@ -259,6 +260,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   retry_timer_.time_ns = csr_.time_ns;
   retry_timer_.cycle_at = [&environment](uint64_t ns) { return environment.CycleAt(ns); };
   moderation_.time_ns = csr_.time_ns;
+  cq_writer_.time_ns = csr_.time_ns;
   moderation_.cycle_at = retry_timer_.cycle_at;
   csr_.idle = [this] { return IsDatapathIdle(now_); };
   csr_.quiet = [this] { return IsQuiet(); };

@@ -35,6 +35,7 @@ rtl/virtio/vireo_used_publish.sv
 rtl/virtio/vireo_cq_pkg.sv
 rtl/virtio/vireo_cq_tables.sv
 rtl/virtio/vireo_cq_buffers.sv
+rtl/virtio/vireo_cqe_elements.sv
 rtl/virtio/vireo_cq_store.sv
 rtl/virtio/vireo_cq_slots.sv
 rtl/virtio/vireo_cq_fence.sv

@@ -107,8 +107,7 @@ module vireo_nic
   localparam int unsigned NetBytesPerFrame = 128;
 
   // Broadcast buses.
-  logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
-  logic cq_context_ready;
+  logic table_write_valid, queue_row_write_valid, qp_state_write_valid, cq_context_ready;
   table_write_t table_write;
   logic [ContextOwners-1:0] parity_error;
   logic context_flip_valid;
@@ -912,6 +911,7 @@ module vireo_nic
   ) u_cq_writer (
     .clk_i,
     .rst_ni,
+    .time_ns_i,
     .ring_packed_i(ring_packed_q),
     .event_idx_i(event_idx_q),
     .cq_context_ready_o(cq_context_ready),

@@ -78,6 +78,8 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdDeallocMw, Empty, &Firmware::DeallocMw>(),
     Roce<spec::RdmaCmdAllocMr, spec::RdmaAckAllocMr, &Firmware::AllocMr>(),
     Roce<spec::RdmaCmdQueryMr, spec::RdmaAckQueryMr, &Firmware::QueryMr>(),
+    Roce<spec::RdmaCmdCreateExtendedCq, spec::RdmaAckCreateCq, &Firmware::CreateExtendedCq>(),
+    Roce<Empty, spec::RdmaAckQueryClock, &Firmware::QueryClock>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

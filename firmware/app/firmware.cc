@@ -38,6 +38,7 @@ constexpr struct {
     VIREO_PARAMETER(memory_windows),
     VIREO_PARAMETER(fast_registration),
     VIREO_PARAMETER(extensible_requests),
+    VIREO_PARAMETER(cqe_elements),
     VIREO_PARAMETER(push_requests),
     VIREO_PARAMETER(max_srqs),
     VIREO_PARAMETER(max_path_mtu),

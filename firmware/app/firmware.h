@@ -132,7 +132,9 @@ class Firmware {
   // --- objects.cc: CQs, PDs, memory regions, address handles, GIDs, windows ---
   Error QueryDevice(const Empty&, spec::RdmaAckQueryDevice& response);
   Error QueryPort(const Empty&, spec::RdmaAckQueryPort& response);
+  Error QueryClock(const Empty&, spec::RdmaAckQueryClock& response);
   Error CreateCq(const spec::RdmaCmdCreateCq& request, spec::RdmaAckCreateCq& response);
+  Error CreateExtendedCq(const spec::RdmaCmdCreateExtendedCq& request, spec::RdmaAckCreateCq& response);
   Error DestroyCq(const spec::RdmaCmdDestroyCq& request, Empty&);
   Error ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Empty&);
   Error CreatePd(const Empty&, spec::RdmaAckCreatePd& response);
@@ -158,6 +160,9 @@ class Firmware {
   bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn) && !srq_used_.Test(qpn); }
   bool HasSrq(uint32_t srqn) const { return srqn < config_.num_qps && srq_used_.Test(srqn); }
   bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
+  uint32_t CqElements() const;  // of completions, that the device offers
+  // Without elements: a CQ of create_cq.
+  Error MakeCq(const spec::RdmaCmdCreateExtendedCq& request, spec::RdmaAckCreateCq& response);
   uint64_t PageSizeCap() const;
   uint64_t MaxMrSize() const;
   bool HasAtomics() const;

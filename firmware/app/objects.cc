@@ -67,7 +67,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
                   HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0),
               .max_push = HasPush() ? spec::kRdmaPushMost : uint8_t{0},
               .max_mw = HasWindows() ? config_.num_mrs : 0,
-              .max_fast_mr_pages = MaxFastPages()};
+              .max_fast_mr_pages = MaxFastPages(),
+              .cq_elements = CqElements()};
   return Error::kOk;
 }
 
@@ -76,17 +77,41 @@ Firmware::Error Firmware::QueryPort(const Empty&, spec::RdmaAckQueryPort& respon
   return Error::kOk;
 }
 
+Firmware::Error Firmware::QueryClock(const Empty&, spec::RdmaAckQueryClock& response) {
+  const uint32_t low = device_.Read(spec::kMgmtTimeLowRegister);  // which keeps the high half
+  response = {.time_ns = uint64_t{device_.Read(spec::kMgmtTimeHighRegister)} << 32 | low};
+  return Error::kOk;
+}
+
 // --- Completion queues -----------------------------------------------------------------------------------------------
 
+// Those that the device and its table's entry have.
+uint32_t Firmware::CqElements() const {
+  return profile_->rdma_has_additions && config_.cqe_elements != 0 ? spec::RdmaCqElement::kTimestamp : 0;
+}
+
 Firmware::Error Firmware::CreateCq(const spec::RdmaCmdCreateCq& request, spec::RdmaAckCreateCq& response) {
+  return MakeCq({.cqe = request.cqe}, response);
+}
+
+Firmware::Error Firmware::CreateExtendedCq(const spec::RdmaCmdCreateExtendedCq& request,
+                                           spec::RdmaAckCreateCq& response) {
+  if (request.elements == 0) return Error::kInvalidParameter;
+  return MakeCq(request, response);
+}
+
+Firmware::Error Firmware::MakeCq(const spec::RdmaCmdCreateExtendedCq& request, spec::RdmaAckCreateCq& response) {
   if (request.cqe == 0) return Error::kInvalidParameter;
   if (request.cqe > config_.max_queue_entries) return Error::kCapCqeExceeded;
+  if ((request.elements & ~CqElements()) != 0) return Error::kUnsupportedCqElement;
   const uint32_t cqn = cq_used_.FindClear(0, config_.num_cqs, next_cq_);
   if (cqn == kNone) return Error::kNoFreeCq;
 
   BindQueue(CqQueue(cqn), spec::TableQueueKind::kCq, cqn, request.cqe);
-  device_.WriteEntry(
-      cqn, spec::TableCqContext{.valid = true, .vq_index = static_cast<uint16_t>(CqQueue(cqn)), .cqe = request.cqe});
+  device_.WriteEntry(cqn, spec::TableCqContext{.valid = true,
+                                               .elements = static_cast<uint8_t>(request.elements),
+                                               .vq_index = static_cast<uint16_t>(CqQueue(cqn)),
+                                               .cqe = request.cqe});
   cq_used_.Set(cqn);
   next_cq_ = cqn + 1;
   response.cqn = cqn;

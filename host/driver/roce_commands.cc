@@ -59,8 +59,23 @@ Result<spec::RdmaAckQueryPort> RoceCommands::QueryPort() {
   return Send<NoPayload, spec::RdmaAckQueryPort>(RdmaCtrlCmd::kQueryPort, {});
 }
 
+Result<uint64_t> RoceCommands::QueryClock() {
+  if (!has_additions()) return NotInProfile("query_clock");
+  auto ack = Send<NoPayload, spec::RdmaAckQueryClock>(RdmaCtrlCmd::kQueryClock, {});
+  if (!ack.ok()) return ack.error();
+  return ack->time_ns;
+}
+
 Result<uint32_t> RoceCommands::CreateCq(uint32_t cqe) {
   auto ack = Send<spec::RdmaCmdCreateCq, spec::RdmaAckCreateCq>(RdmaCtrlCmd::kCreateCq, {.cqe = cqe});
+  if (!ack.ok()) return ack.error();
+  return ack->cqn;
+}
+
+Result<uint32_t> RoceCommands::CreateExtendedCq(uint32_t cqe, uint32_t elements) {
+  if (!has_additions()) return NotInProfile("create_extended_cq");
+  auto ack = Send<spec::RdmaCmdCreateExtendedCq, spec::RdmaAckCreateCq>(RdmaCtrlCmd::kCreateExtendedCq,
+                                                                        {.cqe = cqe, .elements = elements});
   if (!ack.ok()) return ack.error();
   return ack->cqn;
 }

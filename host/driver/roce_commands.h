@@ -21,9 +21,13 @@ class RoceCommands {
 
   Result<spec::RdmaAckQueryDevice> QueryDevice();
   Result<spec::RdmaAckQueryPort> QueryPort();
+  // Profile vireo only. The device's clock, in ns, between the call and its return.
+  Result<uint64_t> QueryClock();
 
   // Returns the CQ's number. Next: enable its virtqueue and post buffers.
   Result<uint32_t> CreateCq(uint32_t cqe);
+  // Likewise. Profile vireo only. `elements` of its completions: spec::RdmaCqElement.
+  Result<uint32_t> CreateExtendedCq(uint32_t cqe, uint32_t elements);
   // Next: reset its virtqueue; its buffers are free after that.
   Status DestroyCq(uint32_t cqn);
   // Arms a CQ for CQEs written after the answer: poll once more before sleeping. `flags`: spec::IbNotifyFlags. In

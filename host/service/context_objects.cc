@@ -32,6 +32,8 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kQueryDevice: return SizesOf<NoPayload, spec::RdmaAckQueryDevice>();
     case RdmaCtrlCmd::kQueryPort: return SizesOf<NoPayload, spec::RdmaAckQueryPort>();
     case RdmaCtrlCmd::kCreateCq: return SizesOf<spec::RdmaCmdCreateCq, spec::RdmaAckCreateCq>();
+    case RdmaCtrlCmd::kCreateExtendedCq: return SizesOf<spec::RdmaCmdCreateExtendedCq, spec::RdmaAckCreateCq>();
+    case RdmaCtrlCmd::kQueryClock: return SizesOf<NoPayload, spec::RdmaAckQueryClock>();
     case RdmaCtrlCmd::kDestroyCq: return SizesOf<spec::RdmaCmdDestroyCq, NoPayload>();
     case RdmaCtrlCmd::kCreatePd: return SizesOf<NoPayload, spec::RdmaAckCreatePd>();
     case RdmaCtrlCmd::kDestroyPd: return SizesOf<spec::RdmaCmdDestroyPd, NoPayload>();
@@ -112,7 +114,8 @@ verbs::Quota ContextObjects::MadeBy(const Command& command) const {
     }
     case RdmaCtrlCmd::kAllocMw: return {.mrs = 1};
     case RdmaCtrlCmd::kCreateAh: return {.ahs = 1};
-    case RdmaCtrlCmd::kCreateCq: return {.cqs = 1};
+    case RdmaCtrlCmd::kCreateCq:
+    case RdmaCtrlCmd::kCreateExtendedCq: return {.cqs = 1};
     case RdmaCtrlCmd::kCreateQp: return {.qps = 1};
     case RdmaCtrlCmd::kCreateSrq: return {.qps = 1, .srqs = 1};
     default: return {};
@@ -243,7 +246,8 @@ Status ContextObjects::CheckPages(const spec::RdmaCmdRegUserMr& request, std::sp
 void ContextObjects::Note(const Command& command, std::span<const uint8_t> response, const ContextMemory& memory) {
   const uint8_t* const request = command.request.data();
   switch (command.command) {
-    case RdmaCtrlCmd::kCreateCq: cqs_.insert(spec::RdmaAckCreateCq::Decode(response.data()).cqn); break;
+    case RdmaCtrlCmd::kCreateCq:
+    case RdmaCtrlCmd::kCreateExtendedCq: cqs_.insert(spec::RdmaAckCreateCq::Decode(response.data()).cqn); break;
     case RdmaCtrlCmd::kDestroyCq: cqs_.erase(spec::RdmaCmdDestroyCq::Decode(request).cqn); break;
     case RdmaCtrlCmd::kCreatePd: shared_->pds.insert(spec::RdmaAckCreatePd::Decode(response.data()).pdn); break;
     case RdmaCtrlCmd::kDestroyPd: shared_->pds.erase(spec::RdmaCmdDestroyPd::Decode(request).pdn); break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CQ writer's output stage: how what it writes to a ring looks.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "model/virtio/cq_writer.h"
@@ -18,6 +19,22 @@ void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t by
                        .tag = static_cast<uint8_t>(slot_tail_)};
   std::copy_n(data, bytes, store.data);
   Load(now, store);
+}
+
+// With the elements of its CQ. The timestamp is that of the cycle of the store.
+void CqWriter::StoreCqe(Cycle now) {
+  std::array<uint8_t, kCqeBytes> bytes{};
+  std::copy_n(from_park_ ? parked_.front().cqe.data() : completion_in.front().cqe, spec::RdmaCqReq::kBytes,
+              bytes.begin());
+  if (cq_context_.elements != 0) {
+    auto base = spec::RdmaCqBase::Decode(bytes.data());
+    base.version = spec::kRdmaCqVersion;
+    base.base_bytes = spec::RdmaCqBase::kBytes;
+    base.elements = cq_context_.elements;
+    base.Encode(bytes.data());
+    spec::RdmaCqTimestamp{.time_ns = time_ns(now)}.Encode(bytes.data() + spec::RdmaCqBase::kBytes);
+  }
+  Store(now, target_.address, bytes.data(), bytes.size());
 }
 
 uint64_t CqWriter::DescriptorAt(uint16_t head) const {

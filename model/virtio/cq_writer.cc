@@ -37,6 +37,7 @@ CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
                        return spec::AvailEvent{.vq_index = static_cast<uint16_t>(vq_index),
                                                .idx = avail_values_.Read(load, vq_index)};
                      }),
+      has_elements_(sizes.has_elements),
       swept_(sizes.queues) {
   avail_in_.SetConsumer(this);
   avail_pending_.out.Connect(avail_in_, avail_pending_);
@@ -79,7 +80,8 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
     }
   } else if (write.table_id == spec::MgmtTable::kCqContext) {
     const auto entry = spec::TableCqContext::Decode(write.data);
-    cq_contexts_.Write(cycle, write.index, {.known = entry.valid, .vq_index = entry.vq_index});
+    const auto elements = static_cast<uint8_t>(has_elements_ ? entry.elements & spec::RdmaCqElement::kTimestamp : 0);
+    cq_contexts_.Write(cycle, write.index, {.known = entry.valid, .vq_index = entry.vq_index, .elements = elements});
     contexts_.Push(cycle, {write.index, entry});
   }
 }
@@ -385,8 +387,7 @@ bool CqWriter::Step(Cycle now) {
             .Encode(bytes);
         Store(now, target_.address, bytes, sizeof bytes);
       } else {
-        const uint8_t* const cqe = from_park_ ? parked_.front().cqe.data() : completion_in.front().cqe;
-        Store(now, target_.address, cqe, spec::RdmaCqReq::kBytes);
+        StoreCqe(now);
       }
       state_ = State::kTargetElement;
       return true;

@@ -36,7 +36,11 @@ class CqWriter final : public Block {
     size_t cqs = 4;
     size_t slots = 64;  // used indices in flight
     size_t data_bits = 512;
+    bool has_elements = true;  // of completions
   };
+  // Longest completion.
+  static constexpr size_t kCqeBytes = spec::RdmaCqBase::kBytes + spec::RdmaCqTimestamp::kBytes;
+  static_assert(kCqeBytes == spec::RdmaCqReq::kBytes);
   // Tag of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
   // Unloaded, in cycles.
@@ -60,6 +64,9 @@ class CqWriter final : public Block {
   static constexpr size_t kSuppressionReads = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
+
+  // Device time in the cycle, for timestamps; to be set before the first cycle.
+  std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   // Whether there is space for a cq_context written in this cycle or, if none is, in a later one.
@@ -142,6 +149,7 @@ class CqWriter final : public Block {
   struct CqContext {
     bool known = false;
     uint16_t vq_index = 0;
+    uint8_t elements = 0;  // of its completions: bits of RdmaCqElement
   };
   struct CqState {
     bool failed = false;
@@ -263,6 +271,7 @@ class CqWriter final : public Block {
   bool Step(Cycle now);
   bool Idle(Cycle now);
   bool WriteCqe(Cycle now);
+  void StoreCqe(Cycle now);
   bool WriteEvent(Cycle now);
   bool FinishFill(Cycle now);
   bool TargetIndex(Cycle now);
@@ -354,6 +363,7 @@ class CqWriter final : public Block {
   Table<uint16_t> avail_values_;
   Channel<spec::AvailEvent> avail_in_ = Channel<spec::AvailEvent>::Slice();
   LookupIndexSet<spec::AvailEvent> avail_pending_;
+  const bool has_elements_;
   const Cycle swept_;  // end of the initial sweep; pushes are accepted from then on
   bool is_swept_ = false;
 

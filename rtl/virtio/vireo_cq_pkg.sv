@@ -18,6 +18,7 @@ package vireo_cq_pkg;
   localparam int unsigned Questions = 32'(DmaFetchDepth);  // outstanding reads of event suppression
   localparam int unsigned QuestionBits = $clog2(Questions + 1);
   localparam int unsigned TagSlotBits = 7;  // top bit of the tag: write of a used index
+  localparam int unsigned CqElements = 1;  // bits of rdma_cq_element
   localparam int unsigned PlaceBits = 15;  // position in a packed ring; bit 15: wrap counter [2.8.14]
   // verilator lint_on UNUSEDPARAM
 

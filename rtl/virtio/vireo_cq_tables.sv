@@ -53,6 +53,7 @@ module vireo_cq_tables
   input  logic                 cq_read_i,
   output logic                 cq_known_o,
   output logic [15:0]          cq_vq_o,
+  output logic [CqElements-1:0] cq_elements_o,           // of its completions
   output cq_state_t            cq_state_o,
 
   output logic                 position_ready_o,         // a write is possible
@@ -163,6 +164,8 @@ module vireo_cq_tables
   assign contexts_idle_o = contexts_q == '0;
 
   // --- Tables
+  localparam int unsigned CqEntryBits = 17 + (Config.cqe_elements != 0 ? CqElements : 32'd0);
+  logic [CqEntryBits-1:0] cq_entry;
   logic row_enabled, row_corrupt, kind_served, kind_corrupt, cq_corrupt;
 
   vireo_context_table #(
@@ -234,7 +237,7 @@ module vireo_cq_tables
 
   vireo_context_table #(
     .HasParity(Config.parity != 0),
-    .Width(17),
+    .Width(CqEntryBits),
     .Depth(NumCqs),
     .Ram(ContextRamCqWriterCq)
   ) u_context_entry (
@@ -242,14 +245,21 @@ module vireo_cq_tables
     .rst_ni,
     .write_i(context_write),
     .write_address_i(table_write_i.index[CqBits-1:0]),
-    .write_data_i({pulse_context.valid, pulse_context.vq_index}),
+    .write_data_i(CqEntryBits'({pulse_context.elements[CqElements-1:0], pulse_context.valid, pulse_context.vq_index})),
     .read_i(cq_read_i),
     .read_address_i(cq_read_index),
-    .read_data_o({cq_known_o, cq_vq_o}),
+    .read_data_o(cq_entry),
     .corrupt_o(cq_corrupt),
     .flip_valid_i(context_flip_valid_i),
     .flip_i(context_flip_i)
   );
+
+  assign {cq_known_o, cq_vq_o} = cq_entry[16:0];
+  if (Config.cqe_elements != 0) begin : gen_elements
+    assign cq_elements_o = cq_entry[CqEntryBits-1:17];
+  end else begin : gen_no_elements
+    assign cq_elements_o = '0;
+  end
 
   vireo_table #(
     .Width($bits(cq_state_t)),

@@ -32,7 +32,7 @@
 // parity is not known.
 //
 // This module connects the parts: vireo_cq_control, the state machine, decides a step per cycle; vireo_cq_tables is what
-// it knows, vireo_cq_buffers where CQEs go, vireo_cq_store the write of each state, vireo_cq_slots what follows writes
+// it knows, vireo_cq_buffers where CQEs go, vireo_cqe_elements what is added to them, vireo_cq_store the write of each state, vireo_cq_slots what follows writes
 // that have not ended, vireo_suppression_reads and vireo_avail_pending jobs of their own, vireo_cq_fence their end.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
@@ -45,6 +45,8 @@ module vireo_cq_writer
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
+
+  input  logic [63:0]          time_ns_i,                // device time; never decreases
 
   // Features that the driver accepted. They change while nothing is in flight.
   input  logic                 ring_packed_i,
@@ -232,6 +234,7 @@ module vireo_cq_writer
   // --- Tables
   logic virtqueue_write, table_clear, context_valid, contexts_idle;
   context_t context_job;
+  logic [CqElements-1:0] cq_elements;
   logic event_known, lost_clear, event_drop, cq_known, position_ready, cq_counts;
   logic [15:0] event_vq, cq_vq;
   position_t position;
@@ -278,6 +281,7 @@ module vireo_cq_writer
     .cq_read_i(step.cq_read),
     .cq_known_o(cq_known),
     .cq_vq_o(cq_vq),
+    .cq_elements_o(cq_elements),
     .cq_state_o(cq_state),
     .position_ready_o(position_ready),
     .position_write_i(step.position_write),
@@ -332,6 +336,7 @@ module vireo_cq_writer
   );
 
   // --- Writes, and what follows them
+  logic [8*RdmaCqReqBytes-1:0] cqe;
   logic store_free, by_id, publish_valid, publish_ready;
   dma_store_t index_in, publish;
   logic [15:0] next_used;
@@ -341,6 +346,15 @@ module vireo_cq_writer
   logic slot_room, slot_free, ended_valid, ended_error;
   logic [SlotBits:0] slots;
   logic [SlotBits-1:0] slot_tail;
+
+  vireo_cqe_elements #(
+    .Config(Config)
+  ) u_elements (
+    .cqe_i(from_park ? parked.cqe : completion.cqe),
+    .elements_i(cq_elements),
+    .time_ns_i,
+    .cqe_o(cqe)
+  );
 
   vireo_cq_store #(
     .Config(Config)
@@ -358,7 +372,7 @@ module vireo_cq_writer
     .completion_i(completion),
     .cached_i(cached),
     .event_buffer_i(event_buffer),
-    .cqe_i(from_park ? parked.cqe : completion.cqe),
+    .cqe_i(cqe),
     .event_i(host_event),
     .lost_i(lost),
     .avail_i(avail.idx),

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[48] = {
+inline constexpr ParameterInfo kParameterInfo[49] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -90,6 +90,9 @@ inline constexpr ParameterInfo kParameterInfo[48] = {
      "must be 0 to 1"},
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
+     "must be 0 to 1"},
+    {"cqe_elements", &Config::cqe_elements, 0u, 1u, false, "",
+     "1: completions of a base and elements, such as a timestamp. 0: without their logic",
      "must be 0 to 1"},
     {"push_requests", &Config::push_requests, 0u, 1u, false, "",
      "1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory",
@@ -188,6 +191,7 @@ inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kMemoryWindowsMax = 1u;
 inline constexpr uint32_t kFastRegistrationMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
+inline constexpr uint32_t kCqeElementsMax = 1u;
 inline constexpr uint32_t kPushRequestsMax = 1u;
 inline constexpr uint32_t kKnownEntriesMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;

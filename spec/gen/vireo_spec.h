@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x1bu, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x1du, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -326,6 +326,9 @@ inline constexpr uint16_t kRdmaPushEndOffset = 8u;
 
 // The longest work request that can be pushed. [docs/decisions/0029] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaPushMost = 64u;
+
+// rdma_cq_base.version of a completion with elements; 0: it is an rdma_cq_req [docs/decisions/0039] (roce.toml)
+inline constexpr uint8_t kRdmaCqVersion = 1u;
 
 // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableMacFilterEntries = 64u;
@@ -675,7 +678,7 @@ enum class ContextRam : uint8_t {
   kCompleterQp = 0x22u,  // Per QP: completion queue, retries, timeout
   kCqWriterRow = 0x23u,  // Per virtqueue: the host's part, where used rings are written
   kCqWriterKind = 0x24u,  // Per virtqueue: served, notifies
-  kCqWriterCq = 0x25u,  // Per CQ: its virtqueue
+  kCqWriterCq = 0x25u,  // Per CQ: its virtqueue, and the elements of its completions
   kManagementMrBinding = 0x26u,  // Per memory region: what it is in the device, read with mr
 };
 // The contract's name of a value; null if it has none.
@@ -788,6 +791,7 @@ enum class RdmaError : uint8_t {
   kCapWrExceeded = 0x34u,  // max_send_wr, max_recv_wr or max_wr is above max_qp_wr
   kCapSgeExceeded = 0x35u,  // max_send_sge, max_recv_sge or max_sge is above the device's limit
   kCapInlineExceeded = 0x36u,  // max_inline_data is above rdma_inline_bytes
+  kUnsupportedCqElement = 0x37u,  // An element that is not of cq_elements
   kCurStateMismatch = 0x40u,  // cur_qp_state is not the state the QP is in
   kInvalidStateTransition = 0x41u,  // IBTA does not allow this transition
   kMissingAttribute = 0x42u,  // The transition requires an attribute that the mask does not select
@@ -854,6 +858,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kCapWrExceeded: return "cap_wr_exceeded";
     case RdmaError::kCapSgeExceeded: return "cap_sge_exceeded";
     case RdmaError::kCapInlineExceeded: return "cap_inline_exceeded";
+    case RdmaError::kUnsupportedCqElement: return "unsupported_cq_element";
     case RdmaError::kCurStateMismatch: return "cur_state_mismatch";
     case RdmaError::kInvalidStateTransition: return "invalid_state_transition";
     case RdmaError::kMissingAttribute: return "missing_attribute";
@@ -922,6 +927,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kCapWrExceeded: return "EINVAL";
     case RdmaError::kCapSgeExceeded: return "EINVAL";
     case RdmaError::kCapInlineExceeded: return "EINVAL";
+    case RdmaError::kUnsupportedCqElement: return "EOPNOTSUPP";
     case RdmaError::kCurStateMismatch: return "EINVAL";
     case RdmaError::kInvalidStateTransition: return "EINVAL";
     case RdmaError::kMissingAttribute: return "EINVAL";
@@ -1638,7 +1644,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 28 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 30 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1668,6 +1674,8 @@ enum class RdmaCtrlCmd : uint8_t {
   kDeallocMw = 0x19u,  // Free a memory window [vireo profile]
   kAllocMr = 0x1au,  // Allocate a memory region that work requests register [vireo profile]
   kQueryMr = 0x1bu,  // Attributes of a memory region [vireo profile]
+  kCreateExtendedCq = 0x1cu,  // Create a completion queue whose completions have optional elements [vireo profile]
+  kQueryClock = 0x1du,  // Read the clock of the device [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1700,6 +1708,8 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kDeallocMw: return "dealloc_mw";
     case RdmaCtrlCmd::kAllocMr: return "alloc_mr";
     case RdmaCtrlCmd::kQueryMr: return "query_mr";
+    case RdmaCtrlCmd::kCreateExtendedCq: return "create_extended_cq";
+    case RdmaCtrlCmd::kQueryClock: return "query_clock";
   }
   return nullptr;
 }
@@ -2679,6 +2689,11 @@ struct RdmaSqElement {
   static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH; rdma_sq_bind_range: bind_mw, reg_mr
   static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
   static constexpr uint8_t kSgList = 0x10u;  // rdma_sge, of reg_mr rdma_page_pair, up to the end of the descriptor; may be none
+};
+
+// Elements of a completion, which follow its base in the order of their bits. A later version adds higher bits, and never reuses one. [docs/decisions/0039] (roce.toml)
+struct RdmaCqElement {
+  static constexpr uint32_t kTimestamp = 1u;  // rdma_cq_timestamp [vireo profile]
 };
 
 // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
@@ -5965,6 +5980,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxPushOffset = 85;
   static constexpr size_t kMaxMwOffset = 88;
   static constexpr size_t kMaxFastMrPagesOffset = 92;
+  static constexpr size_t kCqElementsOffset = 96;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -5992,7 +6008,8 @@ struct RdmaAckQueryDevice {
   uint8_t reserved2[2]{};  // 0
   uint32_t max_mw{};  // Memory windows, types 1 and 2B, whose numbers are those of memory regions: no more than max_mr of both. 0: there are none [vireo profile; else reserved]
   uint32_t max_fast_mr_pages{};  // Highest max_pages of alloc_mr, and pages of a reg_mr: two for each of max_send_sge. 0: no registration by work requests [vireo profile; else reserved]
-  uint8_t reserved3[32]{};  // 0
+  uint32_t cq_elements{};  // Elements that the completions of a CQ may have; none: no create_extended_cq; flags: RdmaCqElement [vireo profile; else reserved]
+  uint8_t reserved3[28]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -6023,7 +6040,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 2; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 86 + i * 1));
     result.max_mw = static_cast<uint32_t>(detail::GetLittle<704, 32>(bytes));
     result.max_fast_mr_pages = static_cast<uint32_t>(detail::GetLittle<736, 32>(bytes));
-    for (size_t i = 0; i < 32; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 96 + i * 1));
+    result.cq_elements = static_cast<uint32_t>(detail::GetLittle<768, 32>(bytes));
+    for (size_t i = 0; i < 28; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 100 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6055,7 +6073,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 86 + i * 1, reserved2[i]);
     detail::PutLittle<704, 32>(bytes, static_cast<uint64_t>(max_mw));
     detail::PutLittle<736, 32>(bytes, static_cast<uint64_t>(max_fast_mr_pages));
-    for (size_t i = 0; i < 32; ++i) detail::PutLittle<0, 8>(bytes + 96 + i * 1, reserved3[i]);
+    detail::PutLittle<768, 32>(bytes, static_cast<uint64_t>(cq_elements));
+    for (size_t i = 0; i < 28; ++i) detail::PutLittle<0, 8>(bytes + 100 + i * 1, reserved3[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6086,7 +6105,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 2; ++i) f("reserved2", self.reserved2[i], 8);
     f("max_mw", self.max_mw, 32);
     f("max_fast_mr_pages", self.max_fast_mr_pages, 32);
-    for (size_t i = 0; i < 32; ++i) f("reserved3", self.reserved3[i], 8);
+    f("cq_elements", self.cq_elements, 32);
+    for (size_t i = 0; i < 28; ++i) f("reserved3", self.reserved3[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -6123,6 +6143,40 @@ struct RdmaAckQueryPort {
   }
 
   friend constexpr bool operator==(const RdmaAckQueryPort&, const RdmaAckQueryPort&) = default;
+};
+
+// The clock of the device, which timestamps completions, read between command and response. [docs/decisions/0039] (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaAckQueryClock {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kTimeNsOffset = 0;
+  uint64_t time_ns{};  // Nanoseconds, from a start of its own; never goes back
+
+  static constexpr RdmaAckQueryClock Decode(const uint8_t* bytes) {
+    RdmaAckQueryClock result;
+    result.time_ns = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(time_ns));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("time_ns", self.time_ns, 64);
+  }
+  static constexpr RdmaAckQueryClock FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaAckQueryClock&, const RdmaAckQueryClock&) = default;
 };
 
 // Create a completion queue. Its capacity is the number of buffers that the driver posts on its virtqueue. [RFC v2, CREATE_CQ] (roce.toml)
@@ -6191,6 +6245,45 @@ struct RdmaAckCreateCq {
   }
 
   friend constexpr bool operator==(const RdmaAckCreateCq&, const RdmaAckCreateCq&) = default;
+};
+
+// Create a completion queue whose completions are an rdma_cq_base with elements. The response is that of create_cq. [docs/decisions/0039] (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaCmdCreateExtendedCq {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kCqeOffset = 0;
+  static constexpr size_t kElementsOffset = 4;
+  uint32_t cqe{};  // As in rdma_cmd_create_cq
+  uint32_t elements{};  // One or more of cq_elements; flags: RdmaCqElement
+
+  static constexpr RdmaCmdCreateExtendedCq Decode(const uint8_t* bytes) {
+    RdmaCmdCreateExtendedCq result;
+    result.cqe = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.elements = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(cqe));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(elements));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("cqe", self.cqe, 32);
+    f("elements", self.elements, 32);
+  }
+  static constexpr RdmaCmdCreateExtendedCq FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdCreateExtendedCq&, const RdmaCmdCreateExtendedCq&) = default;
 };
 
 // Destroy a completion queue. [RFC v2, DESTROY_CQ] (roce.toml)
@@ -8930,6 +9023,119 @@ struct RdmaCqReq {
   friend constexpr bool operator==(const RdmaCqReq&, const RdmaCqReq&) = default;
 };
 
+// Base of a completion with elements: the fields of an rdma_cq_req, where that has them. The used length is that of base and elements; the buffer must have room for all that the CQ was created with. A reader takes what it knows: base_bytes tells where the elements begin, and those of a later version come behind the others. [docs/decisions/0039] (roce.toml)
+// Little-endian, 40 bytes. Only in the vireo profile.
+struct RdmaCqBase {
+  static constexpr size_t kBytes = 40;
+  static constexpr size_t kWrIdOffset = 0;
+  static constexpr size_t kStatusOffset = 8;
+  static constexpr size_t kOpcodeOffset = 9;
+  static constexpr size_t kVersionOffset = 10;
+  static constexpr size_t kBaseBytesOffset = 11;
+  static constexpr size_t kVendorErrOffset = 12;
+  static constexpr size_t kByteLenOffset = 16;
+  static constexpr size_t kImmDataOffset = 20;
+  static constexpr size_t kQpNumOffset = 24;
+  static constexpr size_t kSrcQpOffset = 28;
+  static constexpr size_t kWcFlagsOffset = 32;
+  static constexpr size_t kElementsOffset = 36;
+  uint64_t wr_id{};  // As in rdma_cq_req
+  IbWcStatus status{};  // As in rdma_cq_req
+  IbWcOpcode opcode{};  // As in rdma_cq_req
+  uint8_t version{};  // rdma_cq_version or later, which has all of an earlier one; 0: this is an rdma_cq_req
+  uint8_t base_bytes{};  // Length of the base: 40, in a later version perhaps more
+  uint32_t vendor_err{};  // As in rdma_cq_req
+  uint32_t byte_len{};  // As in rdma_cq_req
+  uint8_t imm_data[4]{};  // As in rdma_cq_req
+  uint32_t qp_num{};  // As in rdma_cq_req
+  uint32_t src_qp{};  // As in rdma_cq_req
+  uint32_t wc_flags{};  // As in rdma_cq_req; flags: IbWcFlags
+  uint32_t elements{};  // Those that follow; flags: RdmaCqElement
+
+  static constexpr RdmaCqBase Decode(const uint8_t* bytes) {
+    RdmaCqBase result;
+    result.wr_id = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.status = static_cast<IbWcStatus>(detail::GetLittle<64, 8>(bytes));
+    result.opcode = static_cast<IbWcOpcode>(detail::GetLittle<72, 8>(bytes));
+    result.version = static_cast<uint8_t>(detail::GetLittle<80, 8>(bytes));
+    result.base_bytes = static_cast<uint8_t>(detail::GetLittle<88, 8>(bytes));
+    result.vendor_err = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    result.byte_len = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
+    for (size_t i = 0; i < 4; ++i) result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 20 + i * 1));
+    result.qp_num = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
+    result.src_qp = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
+    result.wc_flags = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
+    result.elements = static_cast<uint32_t>(detail::GetLittle<288, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(wr_id));
+    detail::PutLittle<64, 8>(bytes, static_cast<uint64_t>(status));
+    detail::PutLittle<72, 8>(bytes, static_cast<uint64_t>(opcode));
+    detail::PutLittle<80, 8>(bytes, static_cast<uint64_t>(version));
+    detail::PutLittle<88, 8>(bytes, static_cast<uint64_t>(base_bytes));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(vendor_err));
+    detail::PutLittle<128, 32>(bytes, static_cast<uint64_t>(byte_len));
+    for (size_t i = 0; i < 4; ++i) detail::PutLittle<0, 8>(bytes + 20 + i * 1, imm_data[i]);
+    detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(qp_num));
+    detail::PutLittle<224, 32>(bytes, static_cast<uint64_t>(src_qp));
+    detail::PutLittle<256, 32>(bytes, static_cast<uint64_t>(wc_flags));
+    detail::PutLittle<288, 32>(bytes, static_cast<uint64_t>(elements));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("wr_id", self.wr_id, 64);
+    f("status", self.status, 8);
+    f("opcode", self.opcode, 8);
+    f("version", self.version, 8);
+    f("base_bytes", self.base_bytes, 8);
+    f("vendor_err", self.vendor_err, 32);
+    f("byte_len", self.byte_len, 32);
+    for (size_t i = 0; i < 4; ++i) f("imm_data", self.imm_data[i], 8);
+    f("qp_num", self.qp_num, 32);
+    f("src_qp", self.src_qp, 32);
+    f("wc_flags", self.wc_flags, 32);
+    f("elements", self.elements, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaCqBase&, const RdmaCqBase&) = default;
+};
+
+// Element of a completion: when the device wrote it. Later than that of the completion before it in the same CQ. [docs/decisions/0039] (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaCqTimestamp {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kTimeNsOffset = 0;
+  uint64_t time_ns{};  // As of query_clock
+
+  static constexpr RdmaCqTimestamp Decode(const uint8_t* bytes) {
+    RdmaCqTimestamp result;
+    result.time_ns = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(time_ns));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("time_ns", self.time_ns, 64);
+  }
+  static constexpr RdmaCqTimestamp FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCqTimestamp&, const RdmaCqTimestamp&) = default;
+};
+
 // A virtqueue, by its index. Second group: what common configuration set, and the positions in the ring. (tables.toml)
 // Little-endian, 64 bytes.
 struct TableVirtqueue {
@@ -9468,6 +9674,7 @@ struct TableQpContext {
 // Little-endian, 16 bytes.
 struct TableCqContext {
   static constexpr size_t kBytes = 16;
+  static constexpr size_t kElementsOffset = 1;
   static constexpr size_t kVqIndexOffset = 2;
   static constexpr size_t kCqeOffset = 4;
   bool valid{};  // The CQ exists
@@ -9475,14 +9682,14 @@ struct TableCqContext {
   bool set_next_completion{};  // 1 in a write: arms likewise
   bool set_failed{};  // 1 in a write: puts the CQ in error, no CQE is written from then on
   uint8_t reserved{};  // 0
-  uint8_t reserved1{};  // 0
+  uint8_t elements{};  // Of its completions: bits of rdma_cq_element
   uint16_t vq_index{};  // Its virtqueue
   uint32_t cqe{};  // CQEs that the driver requested
   bool armed_solicited{};  // Notifies at the next solicited CQE
   bool armed_next_completion{};  // Notifies at the next CQE
   bool failed{};  // In error
-  uint8_t reserved2{};  // 0
-  uint8_t reserved3[7]{};  // 0
+  uint8_t reserved1{};  // 0
+  uint8_t reserved2[7]{};  // 0
 
   static constexpr TableCqContext Decode(const uint8_t* bytes) {
     TableCqContext result;
@@ -9491,14 +9698,14 @@ struct TableCqContext {
     result.set_next_completion = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
     result.set_failed = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
     result.reserved = static_cast<uint8_t>(detail::GetLittle<4, 4>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.elements = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.vq_index = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
     result.cqe = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
     result.armed_solicited = static_cast<bool>(detail::GetLittle<64, 1>(bytes));
     result.armed_next_completion = static_cast<bool>(detail::GetLittle<65, 1>(bytes));
     result.failed = static_cast<bool>(detail::GetLittle<66, 1>(bytes));
-    result.reserved2 = static_cast<uint8_t>(detail::GetLittle<67, 5>(bytes));
-    for (size_t i = 0; i < 7; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<67, 5>(bytes));
+    for (size_t i = 0; i < 7; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -9508,14 +9715,14 @@ struct TableCqContext {
     detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(set_next_completion));
     detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(set_failed));
     detail::PutLittle<4, 4>(bytes, static_cast<uint64_t>(reserved));
-    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(elements));
     detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(vq_index));
     detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(cqe));
     detail::PutLittle<64, 1>(bytes, static_cast<uint64_t>(armed_solicited));
     detail::PutLittle<65, 1>(bytes, static_cast<uint64_t>(armed_next_completion));
     detail::PutLittle<66, 1>(bytes, static_cast<uint64_t>(failed));
-    detail::PutLittle<67, 5>(bytes, static_cast<uint64_t>(reserved2));
-    for (size_t i = 0; i < 7; ++i) detail::PutLittle<0, 8>(bytes + 9 + i * 1, reserved3[i]);
+    detail::PutLittle<67, 5>(bytes, static_cast<uint64_t>(reserved1));
+    for (size_t i = 0; i < 7; ++i) detail::PutLittle<0, 8>(bytes + 9 + i * 1, reserved2[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9524,14 +9731,14 @@ struct TableCqContext {
     f("set_next_completion", self.set_next_completion, 1);
     f("set_failed", self.set_failed, 1);
     f("reserved", self.reserved, 4);
-    f("reserved1", self.reserved1, 8);
+    f("elements", self.elements, 8);
     f("vq_index", self.vq_index, 16);
     f("cqe", self.cqe, 32);
     f("armed_solicited", self.armed_solicited, 1);
     f("armed_next_completion", self.armed_next_completion, 1);
     f("failed", self.failed, 1);
-    f("reserved2", self.reserved2, 5);
-    for (size_t i = 0; i < 7; ++i) f("reserved3", self.reserved3[i], 8);
+    f("reserved1", self.reserved1, 5);
+    for (size_t i = 0; i < 7; ++i) f("reserved2", self.reserved2[i], 8);
   }
 
   friend constexpr bool operator==(const TableCqContext&, const TableCqContext&) = default;
@@ -13298,7 +13505,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[28] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[30] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -13327,6 +13534,8 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[28] = {
     {"dealloc_mw", 25, 4, 0, false, true},
     {"alloc_mr", 26, 8, 12, false, true},
     {"query_mr", 27, 4, 40, false, true},
+    {"create_extended_cq", 28, 8, 4, false, true},
+    {"query_clock", 29, 0, 8, false, true},
 };
 
 // Management registers. (csr.toml)
@@ -13471,6 +13680,7 @@ struct Config {
   uint32_t memory_windows;  // 1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory
   uint32_t fast_registration;  // 1: memory regions registered by work requests, which a local invalidate's logic completes; 0: without their logic
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
+  uint32_t cqe_elements;  // 1: completions of a base and elements, such as a timestamp. 0: without their logic
   uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory
   uint32_t known_entries;  // 1: descriptor fetch keeps how many entries of a split ring are known to be available, and reads no index for them. 0: it reads the index for every request
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
@@ -13523,6 +13733,7 @@ inline constexpr Config kNic100 = {
     .memory_windows = 1u,
     .fast_registration = 1u,
     .extensible_requests = 1u,
+    .cqe_elements = 1u,
     .push_requests = 1u,
     .known_entries = 1u,
     .max_srqs = 256u,
@@ -13573,8 +13784,9 @@ inline constexpr Config kNic1 = {
     .flush = 1u,
     .invalidation = 1u,
     .memory_windows = 1u,
-    .fast_registration = 1u,
+    .fast_registration = 0u,
     .extensible_requests = 1u,
+    .cqe_elements = 0u,
     .push_requests = 0u,
     .known_entries = 0u,
     .max_srqs = 4u,
@@ -13627,6 +13839,7 @@ inline constexpr Config kNic1Rc = {
     .memory_windows = 0u,
     .fast_registration = 0u,
     .extensible_requests = 0u,
+    .cqe_elements = 0u,
     .push_requests = 0u,
     .known_entries = 0u,
     .max_srqs = 0u,

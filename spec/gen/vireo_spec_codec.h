@@ -83,8 +83,10 @@ void ForEachStruct(F&& f) {
   f.template operator()<NetConfigRdma>("net_config_rdma");
   f.template operator()<RdmaAckQueryDevice>("rdma_ack_query_device");
   f.template operator()<RdmaAckQueryPort>("rdma_ack_query_port");
+  f.template operator()<RdmaAckQueryClock>("rdma_ack_query_clock");
   f.template operator()<RdmaCmdCreateCq>("rdma_cmd_create_cq");
   f.template operator()<RdmaAckCreateCq>("rdma_ack_create_cq");
+  f.template operator()<RdmaCmdCreateExtendedCq>("rdma_cmd_create_extended_cq");
   f.template operator()<RdmaCmdDestroyCq>("rdma_cmd_destroy_cq");
   f.template operator()<RdmaCmdReqNotify>("rdma_cmd_req_notify");
   f.template operator()<RdmaCqArm>("rdma_cq_arm");
@@ -148,6 +150,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqBindRange>("rdma_sq_bind_range");
   f.template operator()<RdmaRqReq>("rdma_rq_req");
   f.template operator()<RdmaCqReq>("rdma_cq_req");
+  f.template operator()<RdmaCqBase>("rdma_cq_base");
+  f.template operator()<RdmaCqTimestamp>("rdma_cq_timestamp");
   f.template operator()<TableVirtqueue>("table_virtqueue");
   f.template operator()<TableWindow>("table_window");
   f.template operator()<TablePath>("table_path");
@@ -310,6 +314,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_push_offset", static_cast<uint64_t>(kRdmaPushOffset)},
     {"rdma_push_end_offset", static_cast<uint64_t>(kRdmaPushEndOffset)},
     {"rdma_push_most", static_cast<uint64_t>(kRdmaPushMost)},
+    {"rdma_cq_version", static_cast<uint64_t>(kRdmaCqVersion)},
     {"table_mac_filter_entries", static_cast<uint64_t>(kTableMacFilterEntries)},
     {"table_vlan_filter_bits", static_cast<uint64_t>(kTableVlanFilterBits)},
     {"table_rss_key_bytes", static_cast<uint64_t>(kTableRssKeyBytes)},
@@ -549,6 +554,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.cap_wr_exceeded", static_cast<uint64_t>(RdmaError::kCapWrExceeded)},
     {"rdma_error.cap_sge_exceeded", static_cast<uint64_t>(RdmaError::kCapSgeExceeded)},
     {"rdma_error.cap_inline_exceeded", static_cast<uint64_t>(RdmaError::kCapInlineExceeded)},
+    {"rdma_error.unsupported_cq_element", static_cast<uint64_t>(RdmaError::kUnsupportedCqElement)},
     {"rdma_error.cur_state_mismatch", static_cast<uint64_t>(RdmaError::kCurStateMismatch)},
     {"rdma_error.invalid_state_transition", static_cast<uint64_t>(RdmaError::kInvalidStateTransition)},
     {"rdma_error.missing_attribute", static_cast<uint64_t>(RdmaError::kMissingAttribute)},
@@ -807,6 +813,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.dealloc_mw", static_cast<uint64_t>(RdmaCtrlCmd::kDeallocMw)},
     {"rdma_ctrl_cmd.alloc_mr", static_cast<uint64_t>(RdmaCtrlCmd::kAllocMr)},
     {"rdma_ctrl_cmd.query_mr", static_cast<uint64_t>(RdmaCtrlCmd::kQueryMr)},
+    {"rdma_ctrl_cmd.create_extended_cq", static_cast<uint64_t>(RdmaCtrlCmd::kCreateExtendedCq)},
+    {"rdma_ctrl_cmd.query_clock", static_cast<uint64_t>(RdmaCtrlCmd::kQueryClock)},
     {"rdma_mw_type.type_1", static_cast<uint64_t>(RdmaMwType::kType1)},
     {"rdma_mw_type.type_2", static_cast<uint64_t>(RdmaMwType::kType2)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
@@ -1173,6 +1181,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_element.atomic", static_cast<uint64_t>(RdmaSqElement::kAtomic)},
     {"rdma_sq_element.inline_data", static_cast<uint64_t>(RdmaSqElement::kInlineData)},
     {"rdma_sq_element.sg_list", static_cast<uint64_t>(RdmaSqElement::kSgList)},
+    {"rdma_cq_element.timestamp", static_cast<uint64_t>(RdmaCqElement::kTimestamp)},
     {"virtio_device_status.acknowledge", static_cast<uint64_t>(VirtioDeviceStatus::kAcknowledge)},
     {"virtio_device_status.driver", static_cast<uint64_t>(VirtioDeviceStatus::kDriver)},
     {"virtio_device_status.driver_ok", static_cast<uint64_t>(VirtioDeviceStatus::kDriverOk)},
@@ -1499,13 +1508,19 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.max_push", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxPushOffset)},
     {"rdma_ack_query_device.max_mw", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMwOffset)},
     {"rdma_ack_query_device.max_fast_mr_pages", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxFastMrPagesOffset)},
+    {"rdma_ack_query_device.cq_elements", static_cast<uint64_t>(RdmaAckQueryDevice::kCqElementsOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
+    {"rdma_ack_query_clock.bytes", static_cast<uint64_t>(RdmaAckQueryClock::kBytes)},
+    {"rdma_ack_query_clock.time_ns", static_cast<uint64_t>(RdmaAckQueryClock::kTimeNsOffset)},
     {"rdma_cmd_create_cq.bytes", static_cast<uint64_t>(RdmaCmdCreateCq::kBytes)},
     {"rdma_cmd_create_cq.cqe", static_cast<uint64_t>(RdmaCmdCreateCq::kCqeOffset)},
     {"rdma_ack_create_cq.bytes", static_cast<uint64_t>(RdmaAckCreateCq::kBytes)},
     {"rdma_ack_create_cq.cqn", static_cast<uint64_t>(RdmaAckCreateCq::kCqnOffset)},
+    {"rdma_cmd_create_extended_cq.bytes", static_cast<uint64_t>(RdmaCmdCreateExtendedCq::kBytes)},
+    {"rdma_cmd_create_extended_cq.cqe", static_cast<uint64_t>(RdmaCmdCreateExtendedCq::kCqeOffset)},
+    {"rdma_cmd_create_extended_cq.elements", static_cast<uint64_t>(RdmaCmdCreateExtendedCq::kElementsOffset)},
     {"rdma_cmd_destroy_cq.bytes", static_cast<uint64_t>(RdmaCmdDestroyCq::kBytes)},
     {"rdma_cmd_destroy_cq.cqn", static_cast<uint64_t>(RdmaCmdDestroyCq::kCqnOffset)},
     {"rdma_cmd_req_notify.bytes", static_cast<uint64_t>(RdmaCmdReqNotify::kBytes)},
@@ -1793,6 +1808,21 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_cq_req.qp_num", static_cast<uint64_t>(RdmaCqReq::kQpNumOffset)},
     {"rdma_cq_req.src_qp", static_cast<uint64_t>(RdmaCqReq::kSrcQpOffset)},
     {"rdma_cq_req.wc_flags", static_cast<uint64_t>(RdmaCqReq::kWcFlagsOffset)},
+    {"rdma_cq_base.bytes", static_cast<uint64_t>(RdmaCqBase::kBytes)},
+    {"rdma_cq_base.wr_id", static_cast<uint64_t>(RdmaCqBase::kWrIdOffset)},
+    {"rdma_cq_base.status", static_cast<uint64_t>(RdmaCqBase::kStatusOffset)},
+    {"rdma_cq_base.opcode", static_cast<uint64_t>(RdmaCqBase::kOpcodeOffset)},
+    {"rdma_cq_base.version", static_cast<uint64_t>(RdmaCqBase::kVersionOffset)},
+    {"rdma_cq_base.base_bytes", static_cast<uint64_t>(RdmaCqBase::kBaseBytesOffset)},
+    {"rdma_cq_base.vendor_err", static_cast<uint64_t>(RdmaCqBase::kVendorErrOffset)},
+    {"rdma_cq_base.byte_len", static_cast<uint64_t>(RdmaCqBase::kByteLenOffset)},
+    {"rdma_cq_base.imm_data", static_cast<uint64_t>(RdmaCqBase::kImmDataOffset)},
+    {"rdma_cq_base.qp_num", static_cast<uint64_t>(RdmaCqBase::kQpNumOffset)},
+    {"rdma_cq_base.src_qp", static_cast<uint64_t>(RdmaCqBase::kSrcQpOffset)},
+    {"rdma_cq_base.wc_flags", static_cast<uint64_t>(RdmaCqBase::kWcFlagsOffset)},
+    {"rdma_cq_base.elements", static_cast<uint64_t>(RdmaCqBase::kElementsOffset)},
+    {"rdma_cq_timestamp.bytes", static_cast<uint64_t>(RdmaCqTimestamp::kBytes)},
+    {"rdma_cq_timestamp.time_ns", static_cast<uint64_t>(RdmaCqTimestamp::kTimeNsOffset)},
     {"table_virtqueue.bytes", static_cast<uint64_t>(TableVirtqueue::kBytes)},
     {"table_virtqueue.kind", static_cast<uint64_t>(TableVirtqueue::kKindOffset)},
     {"table_virtqueue.limit", static_cast<uint64_t>(TableVirtqueue::kLimitOffset)},
@@ -1848,6 +1878,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_qp_context.reads_held", static_cast<uint64_t>(TableQpContext::kReadsHeldOffset)},
     {"table_qp_context.msn", static_cast<uint64_t>(TableQpContext::kMsnOffset)},
     {"table_cq_context.bytes", static_cast<uint64_t>(TableCqContext::kBytes)},
+    {"table_cq_context.elements", static_cast<uint64_t>(TableCqContext::kElementsOffset)},
     {"table_cq_context.vq_index", static_cast<uint64_t>(TableCqContext::kVqIndexOffset)},
     {"table_cq_context.cqe", static_cast<uint64_t>(TableCqContext::kCqeOffset)},
     {"table_mr.bytes", static_cast<uint64_t>(TableMr::kBytes)},
@@ -2142,6 +2173,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.memory_windows", static_cast<uint64_t>(kNic100.memory_windows)},
     {"nic100.fast_registration", static_cast<uint64_t>(kNic100.fast_registration)},
     {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
+    {"nic100.cqe_elements", static_cast<uint64_t>(kNic100.cqe_elements)},
     {"nic100.push_requests", static_cast<uint64_t>(kNic100.push_requests)},
     {"nic100.known_entries", static_cast<uint64_t>(kNic100.known_entries)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
@@ -2190,6 +2222,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.memory_windows", static_cast<uint64_t>(kNic1.memory_windows)},
     {"nic1.fast_registration", static_cast<uint64_t>(kNic1.fast_registration)},
     {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
+    {"nic1.cqe_elements", static_cast<uint64_t>(kNic1.cqe_elements)},
     {"nic1.push_requests", static_cast<uint64_t>(kNic1.push_requests)},
     {"nic1.known_entries", static_cast<uint64_t>(kNic1.known_entries)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
@@ -2238,6 +2271,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1_rc.memory_windows", static_cast<uint64_t>(kNic1Rc.memory_windows)},
     {"nic1_rc.fast_registration", static_cast<uint64_t>(kNic1Rc.fast_registration)},
     {"nic1_rc.extensible_requests", static_cast<uint64_t>(kNic1Rc.extensible_requests)},
+    {"nic1_rc.cqe_elements", static_cast<uint64_t>(kNic1Rc.cqe_elements)},
     {"nic1_rc.push_requests", static_cast<uint64_t>(kNic1Rc.push_requests)},
     {"nic1_rc.known_entries", static_cast<uint64_t>(kNic1Rc.known_entries)},
     {"nic1_rc.max_srqs", static_cast<uint64_t>(kNic1Rc.max_srqs)},

@@ -253,6 +253,9 @@ package vireo_spec_pkg;
   // The longest work request that can be pushed. [docs/decisions/0029] (roce.toml)
   localparam logic [7:0] RdmaPushMost = 8'h40;
 
+  // rdma_cq_base.version of a completion with elements; 0: it is an rdma_cq_req [docs/decisions/0039] (roce.toml)
+  localparam logic [7:0] RdmaCqVersion = 8'h1;
+
   // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
   localparam logic [15:0] TableMacFilterEntries = 16'h40;
 
@@ -638,6 +641,7 @@ package vireo_spec_pkg;
     RdmaErrorCapWrExceeded = 8'h34,
     RdmaErrorCapSgeExceeded = 8'h35,
     RdmaErrorCapInlineExceeded = 8'h36,
+    RdmaErrorUnsupportedCqElement = 8'h37,
     RdmaErrorCurStateMismatch = 8'h40,
     RdmaErrorInvalidStateTransition = 8'h41,
     RdmaErrorMissingAttribute = 8'h42,
@@ -986,7 +990,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 28 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 30 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -1015,7 +1019,9 @@ package vireo_spec_pkg;
     RdmaCtrlCmdAllocMw = 8'h18,
     RdmaCtrlCmdDeallocMw = 8'h19,
     RdmaCtrlCmdAllocMr = 8'h1a,
-    RdmaCtrlCmdQueryMr = 8'h1b
+    RdmaCtrlCmdQueryMr = 8'h1b,
+    RdmaCtrlCmdCreateExtendedCq = 8'h1c,
+    RdmaCtrlCmdQueryClock = 8'h1d
   } rdma_ctrl_cmd_e;
 
   // Type of a memory window. [IBTA vol. 1, 10.6.7.2; same numbers as enum ibv_mw_type] (roce.toml)
@@ -1534,6 +1540,9 @@ package vireo_spec_pkg;
   localparam logic [7:0] RdmaSqElementInlineData = 8'h8;
   localparam logic [7:0] RdmaSqElementSgList = 8'h10;
 
+  // Elements of a completion, which follow its base in the order of their bits. A later version adds higher bits, and never reuses one. [docs/decisions/0039] (roce.toml)
+  localparam logic [31:0] RdmaCqElementTimestamp = 32'h1;
+
   // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
   localparam logic [7:0] VirtioDeviceStatusAcknowledge = 8'h1;
   localparam logic [7:0] VirtioDeviceStatusDriver = 8'h2;
@@ -1594,7 +1603,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h1b,
+    rdma_last_command: 8'h1d,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -2951,8 +2960,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceMaxPushOffset = 85;
   localparam int unsigned RdmaAckQueryDeviceMaxMwOffset = 88;
   localparam int unsigned RdmaAckQueryDeviceMaxFastMrPagesOffset = 92;
+  localparam int unsigned RdmaAckQueryDeviceCqElementsOffset = 96;
   typedef struct packed {
-    logic [31:0][7:0] reserved3;
+    logic [27:0][7:0] reserved3;
+    logic [31:0] cq_elements;
     logic [31:0] max_fast_mr_pages;
     logic [31:0] max_mw;
     logic [1:0][7:0] reserved2;
@@ -3004,6 +3015,19 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // The clock of the device, which timestamps completions, read between command and response. [docs/decisions/0039] (roce.toml)
+  localparam int unsigned RdmaAckQueryClockBytes = 8;
+  localparam int unsigned RdmaAckQueryClockTimeNsOffset = 0;
+  typedef struct packed {
+    logic [63:0] time_ns;
+  } rdma_ack_query_clock_t;
+  function automatic rdma_ack_query_clock_t unpack_rdma_ack_query_clock(input logic [63:0] bytes);
+    return rdma_ack_query_clock_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_ack_query_clock(input rdma_ack_query_clock_t fields);
+    return fields;
+  endfunction
+
   // Create a completion queue. Its capacity is the number of buffers that the driver posts on its virtqueue. [RFC v2, CREATE_CQ] (roce.toml)
   localparam int unsigned RdmaCmdCreateCqBytes = 4;
   localparam int unsigned RdmaCmdCreateCqCqeOffset = 0;
@@ -3027,6 +3051,21 @@ package vireo_spec_pkg;
     return rdma_ack_create_cq_t'(bytes);
   endfunction
   function automatic logic [31:0] pack_rdma_ack_create_cq(input rdma_ack_create_cq_t fields);
+    return fields;
+  endfunction
+
+  // Create a completion queue whose completions are an rdma_cq_base with elements. The response is that of create_cq. [docs/decisions/0039] (roce.toml)
+  localparam int unsigned RdmaCmdCreateExtendedCqBytes = 8;
+  localparam int unsigned RdmaCmdCreateExtendedCqCqeOffset = 0;
+  localparam int unsigned RdmaCmdCreateExtendedCqElementsOffset = 4;
+  typedef struct packed {
+    logic [31:0] elements;
+    logic [31:0] cqe;
+  } rdma_cmd_create_extended_cq_t;
+  function automatic rdma_cmd_create_extended_cq_t unpack_rdma_cmd_create_extended_cq(input logic [63:0] bytes);
+    return rdma_cmd_create_extended_cq_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_create_extended_cq(input rdma_cmd_create_extended_cq_t fields);
     return fields;
   endfunction
 
@@ -4215,6 +4254,54 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Base of a completion with elements: the fields of an rdma_cq_req, where that has them. The used length is that of base and elements; the buffer must have room for all that the CQ was created with. A reader takes what it knows: base_bytes tells where the elements begin, and those of a later version come behind the others. [docs/decisions/0039] (roce.toml)
+  localparam int unsigned RdmaCqBaseBytes = 40;
+  localparam int unsigned RdmaCqBaseWrIdOffset = 0;
+  localparam int unsigned RdmaCqBaseStatusOffset = 8;
+  localparam int unsigned RdmaCqBaseOpcodeOffset = 9;
+  localparam int unsigned RdmaCqBaseVersionOffset = 10;
+  localparam int unsigned RdmaCqBaseBaseBytesOffset = 11;
+  localparam int unsigned RdmaCqBaseVendorErrOffset = 12;
+  localparam int unsigned RdmaCqBaseByteLenOffset = 16;
+  localparam int unsigned RdmaCqBaseImmDataOffset = 20;
+  localparam int unsigned RdmaCqBaseQpNumOffset = 24;
+  localparam int unsigned RdmaCqBaseSrcQpOffset = 28;
+  localparam int unsigned RdmaCqBaseWcFlagsOffset = 32;
+  localparam int unsigned RdmaCqBaseElementsOffset = 36;
+  typedef struct packed {
+    logic [31:0] elements;
+    logic [31:0] wc_flags;
+    logic [31:0] src_qp;
+    logic [31:0] qp_num;
+    logic [3:0][7:0] imm_data;
+    logic [31:0] byte_len;
+    logic [31:0] vendor_err;
+    logic [7:0] base_bytes;
+    logic [7:0] version;
+    logic [7:0] opcode;  // ib_wc_opcode_e
+    logic [7:0] status;  // ib_wc_status_e
+    logic [63:0] wr_id;
+  } rdma_cq_base_t;
+  function automatic rdma_cq_base_t unpack_rdma_cq_base(input logic [319:0] bytes);
+    return rdma_cq_base_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_rdma_cq_base(input rdma_cq_base_t fields);
+    return fields;
+  endfunction
+
+  // Element of a completion: when the device wrote it. Later than that of the completion before it in the same CQ. [docs/decisions/0039] (roce.toml)
+  localparam int unsigned RdmaCqTimestampBytes = 8;
+  localparam int unsigned RdmaCqTimestampTimeNsOffset = 0;
+  typedef struct packed {
+    logic [63:0] time_ns;
+  } rdma_cq_timestamp_t;
+  function automatic rdma_cq_timestamp_t unpack_rdma_cq_timestamp(input logic [63:0] bytes);
+    return rdma_cq_timestamp_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cq_timestamp(input rdma_cq_timestamp_t fields);
+    return fields;
+  endfunction
+
   // A virtqueue, by its index. Second group: what common configuration set, and the positions in the ring. (tables.toml)
   localparam int unsigned TableVirtqueueBytes = 64;
   localparam int unsigned TableVirtqueueKindOffset = 0;
@@ -4413,17 +4500,18 @@ package vireo_spec_pkg;
 
   // A CQ, by its index. Its vector is that of its virtqueue. (tables.toml)
   localparam int unsigned TableCqContextBytes = 16;
+  localparam int unsigned TableCqContextElementsOffset = 1;
   localparam int unsigned TableCqContextVqIndexOffset = 2;
   localparam int unsigned TableCqContextCqeOffset = 4;
   typedef struct packed {
-    logic [6:0][7:0] reserved3;
-    logic [4:0] reserved2;
+    logic [6:0][7:0] reserved2;
+    logic [4:0] reserved1;
     logic failed;
     logic armed_next_completion;
     logic armed_solicited;
     logic [31:0] cqe;
     logic [15:0] vq_index;
-    logic [7:0] reserved1;
+    logic [7:0] elements;
     logic [3:0] reserved;
     logic set_failed;
     logic set_next_completion;
@@ -6190,6 +6278,7 @@ package vireo_spec_pkg;
     int unsigned memory_windows;
     int unsigned fast_registration;
     int unsigned extensible_requests;
+    int unsigned cqe_elements;
     int unsigned push_requests;
     int unsigned known_entries;
     int unsigned max_srqs;
@@ -6241,6 +6330,7 @@ package vireo_spec_pkg;
     memory_windows: 1,
     fast_registration: 1,
     extensible_requests: 1,
+    cqe_elements: 1,
     push_requests: 1,
     known_entries: 1,
     max_srqs: 256,
@@ -6290,8 +6380,9 @@ package vireo_spec_pkg;
     flush: 1,
     invalidation: 1,
     memory_windows: 1,
-    fast_registration: 1,
+    fast_registration: 0,
     extensible_requests: 1,
+    cqe_elements: 0,
     push_requests: 0,
     known_entries: 0,
     max_srqs: 4,
@@ -6343,6 +6434,7 @@ package vireo_spec_pkg;
     memory_windows: 0,
     fast_registration: 0,
     extensible_requests: 0,
+    cqe_elements: 0,
     push_requests: 0,
     known_entries: 0,
     max_srqs: 0,

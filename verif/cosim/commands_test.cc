@@ -48,6 +48,10 @@ class Commands : public PairTest {
     const auto status = [](const auto& result) { return result.ok() ? host::Status() : host::Status(result.error()); };
     switch (command) {
       case RdmaCtrlCmd::kCreateCq: return status(roce().CreateCq(spec::RdmaCmdCreateCq::Decode(bytes).cqe));
+      case RdmaCtrlCmd::kCreateExtendedCq: {
+        const auto decoded = spec::RdmaCmdCreateExtendedCq::Decode(bytes);
+        return status(roce().CreateExtendedCq(decoded.cqe, decoded.elements));
+      }
       case RdmaCtrlCmd::kDestroyCq: return roce().DestroyCq(spec::RdmaCmdDestroyCq::Decode(bytes).cqn);
       case RdmaCtrlCmd::kDestroyPd: return roce().DestroyPd(spec::RdmaCmdDestroyPd::Decode(bytes).pdn);
       case RdmaCtrlCmd::kGetDmaMr: {

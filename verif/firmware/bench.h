@@ -50,9 +50,16 @@ inline constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefaul
 // The tail of reg_user_mr: `count` pages from address `first`.
 std::vector<uint8_t> PageList(uint64_t first, uint64_t count, uint8_t shift = spec::kRdmaPageShiftDefault);
 
+// nic1 with the features that it leaves out.
+inline constexpr spec::Config kFullNic1 = [] {
+  spec::Config config = spec::kNic1;
+  config.fast_registration = config.cqe_elements = 1;
+  return config;
+}();
+
 struct BenchOptions {
   spec::Profile profile = spec::Profile::kVireo;
-  const spec::Config* config = &spec::kNic1;
+  const spec::Config* config = &kFullNic1;
   // In addition to version_1 and ctrl_vq, and with roce net_f_roce and ring_reset.
   std::set<uint32_t> features{};
   bool has_roce = true;

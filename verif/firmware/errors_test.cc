@@ -326,6 +326,10 @@ VIREO_ERROR_TEST(InvalidParameter) {
             spec::RdmaCmdReqNotify{.cqn = cqn, .flags = flags});
   }
   if (!is_vireo()) return;
+  for (const uint32_t cqe : {0U, 1U}) {
+    Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kCreateExtendedCq,
+            spec::RdmaCmdCreateExtendedCq{.cqe = cqe, .elements = 1 - cqe});
+  }
   const uint32_t pdn = bench().CreatePd();
   Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kAllocMr, spec::RdmaCmdAllocMr{.pdn = pdn, .max_pages = 0});
   // It is registered by work requests only.
@@ -392,6 +396,17 @@ VIREO_ERROR_TEST(CapCqeExceeded) {
     Refused(RdmaError::kCapCqeExceeded, RdmaCtrlCmd::kCreateCq, spec::RdmaCmdCreateCq{.cqe = cqe});
   }
   bench().CreateCq(limit);
+}
+
+VIREO_ERROR_TEST(UnsupportedCqElement) {
+  if (!is_vireo()) return;
+  for (unsigned bit = 1; bit < 32; ++bit) {
+    for (const uint32_t known : {0U, 1U}) {
+      Refused(RdmaError::kUnsupportedCqElement, RdmaCtrlCmd::kCreateExtendedCq,
+              spec::RdmaCmdCreateExtendedCq{.cqe = 1, .elements = 1U << bit | known});
+    }
+  }
+  Accepted(RdmaCtrlCmd::kCreateExtendedCq, spec::RdmaCmdCreateExtendedCq{.cqe = 1, .elements = 1});
 }
 
 VIREO_ERROR_TEST(CapWrExceeded) {
@@ -731,6 +746,10 @@ VIREO_ERROR_TEST(NoFreePd) {
 VIREO_ERROR_TEST(NoFreeCq) {
   for (uint32_t i = 0; i < spec::kNic1.num_cqs; ++i) bench().CreateCq();
   Refused(RdmaError::kNoFreeCq, RdmaCtrlCmd::kCreateCq, spec::RdmaCmdCreateCq{.cqe = 1});
+  if (is_vireo()) {
+    Refused(RdmaError::kNoFreeCq, RdmaCtrlCmd::kCreateExtendedCq,
+            spec::RdmaCmdCreateExtendedCq{.cqe = 1, .elements = 1});
+  }
   Accepted(RdmaCtrlCmd::kDestroyCq, spec::RdmaCmdDestroyCq{.cqn = 15});
   EXPECT_EQ(bench().CreateCq(), 15u);
 }
@@ -918,7 +937,7 @@ TEST(ErrorCodes, EveryCommandErrorHasATest) {
     ++codes;
     EXPECT_TRUE(tests.contains("ErrorCodesOf" + camel)) << name;
   }
-  EXPECT_EQ(codes, 6 + 9 + 7 + 7 + 5 + 6 + 7);
+  EXPECT_EQ(codes, 6 + 9 + 8 + 7 + 5 + 6 + 7);
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ inline constexpr const char* kIgnored = "not read by this command";
 inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kCreateCq, "cqe", 0, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kCreateCq, "cqe", spec::kNic1.max_queue_entries + 1, RdmaError::kCapCqeExceeded},
+    {RdmaCtrlCmd::kCreateExtendedCq, "cqe", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kCreateExtendedCq, "cqe", spec::kNic1.max_queue_entries + 1, RdmaError::kCapCqeExceeded},
+    {RdmaCtrlCmd::kCreateExtendedCq, "elements", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kCreateExtendedCq, "elements", 0x8000'0001, RdmaError::kUnsupportedCqElement},
     {RdmaCtrlCmd::kDestroyCq, "cqn", 9, RdmaError::kBadCqn},
     {RdmaCtrlCmd::kDestroyPd, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kGetDmaMr, "pdn", 9, RdmaError::kBadPdn},
@@ -197,6 +201,8 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
   const std::string base = row.base;
   switch (row.command) {
     case RdmaCtrlCmd::kCreateCq: return Changed(spec::RdmaCmdCreateCq{.cqe = 1}, field, row.value);
+    case RdmaCtrlCmd::kCreateExtendedCq:
+      return Changed(spec::RdmaCmdCreateExtendedCq{.cqe = 1, .elements = 1}, field, row.value);
     case RdmaCtrlCmd::kDestroyCq: return Changed(spec::RdmaCmdDestroyCq{.cqn = handles.free_cq}, field, row.value);
     case RdmaCtrlCmd::kDestroyPd: return Changed(spec::RdmaCmdDestroyPd{.pdn = handles.free_pd}, field, row.value);
     case RdmaCtrlCmd::kGetDmaMr: return Changed(spec::RdmaCmdGetDmaMr{}, field, row.value);

@@ -200,6 +200,10 @@ uint32_t MockDevice::Read(uint32_t offset) {
     return word;
   }
   switch (offset) {
+    case spec::kMgmtTimeLowRegister:
+      time_high_ = static_cast<uint32_t>(time_ns >> 32);
+      return static_cast<uint32_t>(time_ns);
+    case spec::kMgmtTimeHighRegister: return time_high_;
     case spec::kMgmtTableCommandRegister:
       if (table_busy_ && !is_table_stuck && table_polls_++ >= table_delay) DoTable();
       table_command_.busy = table_busy_;

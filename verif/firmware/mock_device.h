@@ -108,6 +108,7 @@ class MockDevice {
   const std::vector<std::string>& violations() const { return violations_; }
 
   // --- Behaviour ---
+  uint64_t time_ns = 0;
   uint32_t table_delay = 1;  // reads of a busy bit until it clears
   uint32_t qp_delay = 3;
   uint32_t mailbox_delay = 2;
@@ -157,6 +158,7 @@ class MockDevice {
 
   uint32_t event_polls_ = 0;
   uint32_t table_polls_ = 0;
+  uint32_t time_high_ = 0;  // as the read of its low half has kept it
   bool table_busy_ = false;
   bool table_error_ = false;
   uint64_t table_operations_ = 0;

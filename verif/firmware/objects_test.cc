@@ -37,6 +37,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_fast_mr_pages, 2 * config.max_send_sge);
   EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.max_push, 64);
+  EXPECT_EQ(device.cq_elements, spec::RdmaCqElement::kTimestamp);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
   EXPECT_LE(device.local_ca_ack_delay, 31);
@@ -55,6 +56,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.max_fast_mr_pages, 0u);
   EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_push, 0);
+  EXPECT_EQ(device.cq_elements, 0u);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
 
@@ -72,6 +74,42 @@ TEST_F(Objects, CreateCqSetsItsVirtqueue) {
   EXPECT_EQ(queue.kind, spec::TableQueueKind::kCq);
   EXPECT_EQ(queue.owner, cqn);
   EXPECT_EQ(queue.limit, 200);
+}
+
+TEST_F(Objects, ExtendedCqHasItsElementsUntilItIsDestroyed) {
+  const auto answer =
+      bench().Roce(RdmaCtrlCmd::kCreateExtendedCq, BytesOf(spec::RdmaCmdCreateExtendedCq{.cqe = 200, .elements = 1}));
+  const uint32_t cqn = answer.As<spec::RdmaAckCreateCq>().cqn;
+  const auto entry = [&] { return device().Get<spec::TableCqContext>(MgmtTable::kCqContext, cqn); };
+  EXPECT_EQ(entry(), (spec::TableCqContext{.valid = true,
+                                           .elements = spec::RdmaCqElement::kTimestamp,
+                                           .vq_index = static_cast<uint16_t>(bench().CqQueue(cqn)),
+                                           .cqe = 200}));
+  EXPECT_EQ(bench().Queue(bench().CqQueue(cqn)).limit, 200);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kReqNotifyCq, BytesOf(spec::RdmaCmdReqNotify{.cqn = cqn, .flags = 1})).ok());
+  EXPECT_EQ(entry().elements, spec::RdmaCqElement::kTimestamp);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kCqContext, cqn}));
+}
+
+TEST_F(Objects, ElementsOfCompletionsAreReportedAndAllowedByABuildThatHasThemOnly) {
+  spec::Config without = kFullNic1;
+  without.cqe_elements = 0;
+  for (const BenchOptions& options :
+       {BenchOptions{}, BenchOptions{.config = &without}, BenchOptions{.profile = spec::Profile::kRfcV2}}) {
+    Use(options);
+    const bool has = options.config != &without && options.profile != spec::Profile::kRfcV2;
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>().cq_elements, has ? 1U : 0U);
+    EXPECT_EQ(bench()
+                  .Roce(RdmaCtrlCmd::kCreateExtendedCq, BytesOf(spec::RdmaCmdCreateExtendedCq{.cqe = 1, .elements = 1}))
+                  .ok(),
+              has);
+  }
+}
+
+TEST_F(Objects, QueryClockReadsBothHalves) {
+  device().time_ns = 0x1234'5678'9abc'def0;
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryClock).As<spec::RdmaAckQueryClock>().time_ns, 0x1234'5678'9abc'def0U);
 }
 
 TEST_F(Objects, DestroyCqStopsItsVirtqueueUntilItIsReset) {

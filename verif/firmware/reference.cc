@@ -219,7 +219,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 27u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 29u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
@@ -239,7 +239,14 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
   };
   switch (command) {
     case RdmaCtrlCmd::kQueryDevice:
-    case RdmaCtrlCmd::kQueryPort: break;
+    case RdmaCtrlCmd::kQueryPort:
+    case RdmaCtrlCmd::kQueryClock: break;
+    case RdmaCtrlCmd::kCreateExtendedCq: {
+      const auto r = Decode<spec::RdmaCmdCreateExtendedCq>(bytes);
+      if (r.elements == 0) codes.insert(RdmaError::kInvalidParameter);
+      if ((r.elements & ~config_.cqe_elements) != 0) codes.insert(RdmaError::kUnsupportedCqElement);
+      [[fallthrough]];
+    }
     case RdmaCtrlCmd::kCreateCq: {
       const auto r = Decode<spec::RdmaCmdCreateCq>(bytes);
       if (r.cqe == 0) codes.insert(RdmaError::kInvalidParameter);
@@ -470,7 +477,8 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
   if (response.size() != spec::kNetCtrlRoceCommands[static_cast<unsigned>(command)].response_bytes)
     return "response of wrong length";
   switch (command) {
-    case RdmaCtrlCmd::kCreateCq: {
+    case RdmaCtrlCmd::kCreateCq:
+    case RdmaCtrlCmd::kCreateExtendedCq: {
       const uint32_t cqn = Decode<spec::RdmaAckCreateCq>(response).cqn;
       if (cqn >= config_.num_cqs || !cqs.emplace(cqn, false).second) return "a CQ that exists";
       break;

@@ -95,7 +95,7 @@ class Run {
     return bits;
   }
   Reference MakeReference() const {
-    return {spec::kNic1, bench_.options.profile, bench_.device.Register(spec::kMgmtMtuRegister)};
+    return {verif::kFullNic1, bench_.options.profile, bench_.device.Register(spec::kMgmtMtuRegister)};
   }
   bool is_vireo() const { return bench_.options.profile == spec::Profile::kVireo; }
 
@@ -264,6 +264,8 @@ Bytes Objects(uint8_t flags) {
   Command(seed, RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = 2}));
   Command(seed, RdmaCtrlCmd::kAllocMr, BytesOf(spec::RdmaCmdAllocMr{.pdn = 0, .max_pages = 3}));
   Command(seed, RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = 3}));
+  Command(seed, RdmaCtrlCmd::kCreateExtendedCq, BytesOf(spec::RdmaCmdCreateExtendedCq{.cqe = 4, .elements = 1}));
+  Command(seed, RdmaCtrlCmd::kQueryClock, {});
   spec::RdmaCmdAddGid gid{.index = 1, .gid_type = spec::RdmaGidType::kRoceV2};
   SetGid(gid.gid, 3, false);
   Command(seed, RdmaCtrlCmd::kAddGid, BytesOf(gid));

@@ -38,6 +38,7 @@ constexpr uint32_t kMost = 4096;  // bytes of an access that has a place
 constexpr spec::Config TestConfig() {
   spec::Config config = spec::kNic1;
   config.datapath_bits = 512;
+  config.fast_registration = 1;
   config.num_mrs = kMrs;
   config.num_translations = kPages;
   return config;

@@ -47,6 +47,7 @@ constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
   config.datapath_bits = 512;
   config.atomics = 1;
+  config.fast_registration = 1;
   config.num_qps = 16;
   config.num_ahs = 16;
   config.max_send_sge = 7;

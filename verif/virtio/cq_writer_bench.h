@@ -23,6 +23,7 @@
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
+#include "verif/common/device_time.h"
 #include "verif/common/level_bench.h"
 
 namespace vireo::verif {
@@ -130,6 +131,7 @@ struct Queue {
   unsigned failures = 0;
   RdmaError code = RdmaError::kOk;
   // Of a CQ.
+  uint64_t timestamp = 0;  // of the last CQE
   bool armed = false, arm_solicited = false, arm_next = false;
   uint64_t arm_seen = 0;
   unsigned arms = 0;
@@ -253,6 +255,9 @@ struct Bench {
     };
     bench.AddOther(done_in);
     bench.AddOther(idle);
+    bench.AddOther(time_input);
+    block.time_ns = [this](Cycle cycle) { return time.At(cycle); };
+    for (uint8_t& bits : elements) bits = static_cast<uint8_t>(random());
     table_in.allowed = [this](Cycle, const TableWrite& write) {
       return write.table_id != spec::MgmtTable::kCqContext || p.cq_context_ready_o != 0;
     };
@@ -267,6 +272,7 @@ struct Bench {
   void SetCq(size_t cqn, spec::TableCqContext entry) {
     TableWrite write{.table_id = spec::MgmtTable::kCqContext, .index = static_cast<uint32_t>(cqn)};
     entry.vq_index = static_cast<uint16_t>(entry.valid ? kFirstCq + cqn : 0);
+    entry.elements = entry.valid ? elements[cqn] : uint8_t{0};
     entry.Encode(write.data);
     table_in.tokens.push_back(write);
   }
@@ -532,10 +538,30 @@ struct Bench {
         {{.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}}, vq, is_index ? Store::kIndex : Store::kOther});
     if (is_index) return OnIndexStore(vq, store);
     ++writes;
-    OnWrite(vq, store);
+    OnWrite(cycle, vq, store);
+  }
+  // A CQE, as it came or with the elements that both its CQ and the device have. Its timestamp is that of a cycle since
+  // the CQE before it in this CQ, and before the store.
+  void CheckCqe(Cycle cycle, size_t vq, const DmaStore& store, const Completion& completion) {
+    std::array<uint8_t, spec::RdmaCqReq::kBytes> expected{};
+    std::copy_n(completion.cqe, expected.size(), expected.begin());
+    if ((elements[vq - kFirstCq] & spec::RdmaCqElement::kTimestamp) != 0) {
+      auto base = spec::RdmaCqBase::Decode(completion.cqe);
+      base.version = 1;
+      base.base_bytes = 40;
+      base.elements = spec::RdmaCqElement::kTimestamp;
+      base.Encode(expected.data());
+      std::copy_n(store.data + 40, 8, expected.begin() + 40);
+      const uint64_t timestamp = Little(store.data + 40, 8);
+      ASSERT_GT(timestamp, queues[vq].timestamp);
+      ASSERT_LT(timestamp, time.At(cycle));
+      queues[vq].timestamp = timestamp;
+      ++timestamps;
+    }
+    ASSERT_EQ(std::memcmp(store.data, expected.data(), expected.size()), 0);
   }
   // A buffer's data, its used element, or flags of a later buffer of a packed batch: step 0, 1, 3.
-  void OnWrite(size_t vq, const DmaStore& store) {
+  void OnWrite(Cycle cycle, size_t vq, const DmaStore& store) {
     Queue& queue = queues[vq];
     Queue::Unit& unit = queue.unit;
     const uint64_t offset = store.address - DeviceOf(vq);
@@ -548,7 +574,8 @@ struct Bench {
         ASSERT_FALSE(queue.cqes.empty());
         const Completion& completion = queue.cqes.front();
         ASSERT_EQ(store.bytes, spec::RdmaCqReq::kBytes);
-        ASSERT_EQ(std::memcmp(store.data, completion.cqe, spec::RdmaCqReq::kBytes), 0);
+        CheckCqe(cycle, vq, store, completion);
+        if (testing::Test::HasFatalFailure()) return;
         unit.solicited = completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0;
         queue.cqes.pop_front();
       } else {
@@ -702,6 +729,8 @@ struct Bench {
   std::mt19937_64 random = sim::MakeRandom("cq_writer");
   Agenda agenda;
   CqWriter block{agenda, {.queues = kQueues, .cqs = kCqs, .slots = kSlots}};
+  DeviceTime time{4};
+  std::array<uint8_t, kCqs> elements{};  // of the completions of each CQ, also some that no device has
   RtlTop<Vcq_writer> rtl{[](const Vcq_writer& top, std::vector<uint8_t>& bytes) {
     const auto add = [&](const auto& port) {
       const auto all = BytesOf(port);
@@ -718,6 +747,7 @@ struct Bench {
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
   IdleCheck idle{p, block};
+  DeviceTimeInput<decltype(p.time_ns_i)> time_input{p.time_ns_i, time};
   ContextReadyCheck context_ready{p, block};
   ContextBench<Vcq_writer, CqWriter> contexts{p, block};
   bool added = (bench.AddOther(context_ready), bench.AddOther(contexts), true);
@@ -784,7 +814,7 @@ struct Bench {
   BufferStatus none = BufferStatus::kEmpty;  // answer of a queue without buffers
   size_t fail_queue = kQueues;               // whose write fails
   unsigned fail_after = 0;
-  uint64_t lost = 0;
+  uint64_t lost = 0, timestamps = 0;
   unsigned requests = 0, stores = 0;
   Cycle last_store = 0, last_interrupt = 0, last_done = 0;
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "sim/common/seed.h"
 #include "verif/virtio/cq_writer_bench.h"
@@ -22,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Combine(testing::Bool(
 
 TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
   uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, requested = 0, questions = 0, doorbells = 0,
-           batches = 0;
+           batches = 0, timestamps = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 2u}) {
       for (const unsigned out : {16u, 6u}) {
@@ -124,9 +125,11 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
         }
         lost += b->lost;
         batches += b->batches;
+        timestamps += b->timestamps;
       }
     }
   }
+  EXPECT_GT(timestamps, 500u);
   EXPECT_GT(lost, 10u);
   EXPECT_GT(interrupts, 1000u);
   EXPECT_GT(arms, 1000u);
@@ -212,6 +215,43 @@ TEST_P(CqWriterRings, MeetsDocumentedLatencies) {
   EXPECT_EQ(b.writes, 2u);
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.writes, 3u);
+}
+
+// The cycle in which the state machine decides it, before that of the store. The first CQE of a CQ waits for its
+// buffer.
+TEST_P(CqWriterRings, TimestampIsThatOfTheCqesWrite) {
+  Bench b(Param());
+  b.elements.fill(spec::RdmaCqElement::kTimestamp);
+  b.EnableAll();
+  b.Enable(kFirstCq, 8);
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  b.Post(kFirstCq, 8);
+  std::vector<Cycle> taken;
+  b.on_store = [&](const DmaStore& store) {
+    if (store.bytes == spec::RdmaCqReq::kBytes) taken.push_back(b.last_store);
+  };
+  b.buffer_in.rate = 0;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_TRUE(taken.empty());
+  b.buffer_in.rate = 16;
+  for (size_t i = 1; i <= 3; ++i) {
+    b.Settle();
+    ASSERT_EQ(taken.size(), i);
+    EXPECT_EQ(b.queues[kFirstCq].timestamp, b.time.At(taken.back() - 1));
+    b.Complete(kFirstWork, 0);
+  }
+  b.Settle();
+  // A second lifetime, without.
+  b.elements.fill(0);
+  b.SetCq(0, {});
+  b.SetCq(0, {.valid = true});
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  const uint64_t timestamps = b.timestamps;
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  EXPECT_EQ(taken.size(), 5U);
+  EXPECT_EQ(b.timestamps, timestamps);
 }
 
 // With the end of the writes of an earlier one, whose work request's slot costs nothing: from the third on.

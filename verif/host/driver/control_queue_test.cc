@@ -252,6 +252,14 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
     EXPECT_TRUE(roce().DeallocMw(4).ok());
     ExpectRoce(RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = 4}), 0);
 
+    Answer(spec::RdmaAckCreateCq{.cqn = 0x1235});
+    EXPECT_EQ(roce().CreateExtendedCq(78, 0x81).value(), 0x1235U);
+    ExpectRoce(RdmaCtrlCmd::kCreateExtendedCq, BytesOf(spec::RdmaCmdCreateExtendedCq{.cqe = 78, .elements = 0x81}), 4);
+
+    Answer(spec::RdmaAckQueryClock{.time_ns = 0x1234'5678'9abc});
+    EXPECT_EQ(roce().QueryClock().value(), 0x1234'5678'9abcU);
+    ExpectRoce(RdmaCtrlCmd::kQueryClock, {}, 8);
+
     const spec::RdmaAckAllocMr region_ack{.mrn = 4, .lkey = 0x456, .rkey = 0x457};
     Answer(region_ack);
     EXPECT_EQ(roce().AllocMr(9, 33).value(), region_ack);
