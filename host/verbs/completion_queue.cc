@@ -11,15 +11,19 @@ namespace vireo::verbs {
 namespace {
 constexpr size_t kSlotBytes = 64;  // a CQE in a cache line of its own
 static_assert(spec::RdmaCqReq::kBytes <= kSlotBytes);
+static_assert(spec::RdmaCqBase::kBytes + spec::RdmaCqTimestamp::kBytes <= kSlotBytes);
 }  // namespace
 
 Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr<Device> device, uint32_t cqe,
-                                                                 std::optional<uint16_t> vector, uint32_t room) {
+                                                                 std::optional<uint16_t> vector, uint32_t room,
+                                                                 uint32_t elements) {
   // The ring is as long as the queue may become; how many buffers are in it is its capacity.
-  Result<uint32_t> cqn = device->base().roce().CreateCq(std::max(cqe, room));
+  host::RoceCommands& roce = device->base().roce();
+  const uint32_t most = std::max(cqe, room);
+  Result<uint32_t> cqn = elements == 0 ? roce.CreateCq(most) : roce.CreateExtendedCq(most, elements);
   if (!cqn.ok()) return cqn.error();
   // From here on the destructor cleans up.
-  std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn));
+  std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn, elements));
   Device& owner = *cq->device_;
   Result<uint16_t> index = owner.base().CompletionQueueIndex(*cqn);
   if (!index.ok()) return index.error();
@@ -93,21 +97,24 @@ CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_-
 Status CompletionQueue::PostBuffer(host::Token slot) {
   size_t offset = 0;
   const host::DmaMemory& memory = MemoryOf(slot, offset);
-  const host::Segment segment{.address = memory.address() + offset, .bytes = spec::RdmaCqReq::kBytes};
+  // A later version of the device may write longer ones.
+  const uint32_t bytes = elements_ == 0 ? uint32_t{spec::RdmaCqReq::kBytes} : uint32_t{kSlotBytes};
+  const host::Segment segment{.address = memory.address() + offset, .bytes = bytes};
   return queue_->queue.ring->Add({}, {&segment, 1}, slot);
 }
 
-Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
+Result<bool> CompletionQueue::Take(Completion& completion) {
   Result<std::optional<host::UsedBuffer>> used = queue_->queue.ring->Harvest();
   if (!used.ok()) return used.error();
   if (!used->has_value()) return false;
-  if ((*used)->written < spec::RdmaCqReq::kBytes) {
-    return Error{ErrorCode::kMisbehaved,
-                 "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
-  }
   size_t offset = 0;
   const host::DmaMemory& memory = MemoryOf((*used)->token, offset);
-  completion = spec::RdmaCqReq::Decode(memory.data() + offset);
+  const size_t written = std::min<size_t>((*used)->written, kSlotBytes);
+  Result<Completion> parsed = ParseCompletion({memory.data() + offset, written}, elements_ != 0);
+  if (!parsed.ok()) {
+    return Error{parsed.error().code, "CQ " + std::to_string(cqn_) + ": " + parsed.error().text};
+  }
+  completion = *parsed;
   ++taken_;
   if (slots_ > wanted_) {
     --slots_;
@@ -118,7 +125,8 @@ Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
   return true;
 }
 
-Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
+template <typename Kind>
+Result<size_t> CompletionQueue::PollAny(std::span<Kind> completions) {
   size_t count = 0;
   for (; count < completions.size() && !buffered_.empty(); ++count) {
     completions[count] = buffered_.front();
@@ -126,17 +134,21 @@ Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
   }
   const size_t from_ring = count;
   while (count < completions.size()) {
-    Result<bool> taken = Take(completions[count]);
+    Completion completion;
+    Result<bool> taken = Take(completion);
     if (!taken.ok()) return taken.error();
     if (!*taken) break;
-    ++count;
+    completions[count++] = completion;
   }
   if (count != from_ring) static_cast<void>(queue_->queue.ring->Publish());
   return count;
 }
 
+template Result<size_t> CompletionQueue::PollAny(std::span<spec::RdmaCqReq> completions);
+template Result<size_t> CompletionQueue::PollAny(std::span<Completion> completions);
+
 Status CompletionQueue::Collect() {
-  for (spec::RdmaCqReq completion;;) {
+  for (Completion completion;;) {
     Result<bool> taken = Take(completion);
     if (!taken.ok()) return taken.error();
     if (!*taken) break;
@@ -148,7 +160,7 @@ Status CompletionQueue::Collect() {
 
 Status CompletionQueue::Discard(uint32_t qpn) {
   Status collected = Collect();
-  std::erase_if(buffered_, [qpn](const spec::RdmaCqReq& completion) { return completion.qp_num == qpn; });
+  std::erase_if(buffered_, [qpn](const Completion& completion) { return completion.qp_num == qpn; });
   return collected;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "host/verbs/completion.h"
 #include "host/verbs/device.h"
 
 namespace vireo::verbs {
@@ -20,11 +21,15 @@ class CompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   uint32_t cqn() const { return cqn_; }
+  // Of its completions (spec::RdmaCqElement).
+  uint32_t elements() const { return elements_; }
   std::optional<uint16_t> vector() const { return queue_->queue.vector; }
 
   // Polls up to completions.size() completions, oldest first; returns their number. Does not block. kMisbehaved: the
   // device violated the ring protocol, or wrote less than a completion.
-  Result<size_t> Poll(std::span<spec::RdmaCqReq> completions);
+  Result<size_t> Poll(std::span<spec::RdmaCqReq> completions) { return PollAny(completions); }
+  // The same, with their elements.
+  Result<size_t> Poll(std::span<Completion> completions) { return PollAny(completions); }
   // Blocks for the next completion; none if the function's time reaches `deadline_ns` first. Arms, polls and sleeps if
   // the queue has a vector; else polls repeatedly.
   Result<std::optional<spec::RdmaCqReq>> Wait(uint64_t deadline_ns);
@@ -50,10 +55,14 @@ class CompletionQueue {
 
  private:
   friend class Device;
-  Result<bool> Take(spec::RdmaCqReq& completion);
-  CompletionQueue(std::shared_ptr<Device> device, uint32_t cqn) : device_(std::move(device)), cqn_(cqn) {}
+  template <typename Kind>
+  Result<size_t> PollAny(std::span<Kind> completions);
+  Result<bool> Take(Completion& completion);
+  CompletionQueue(std::shared_ptr<Device> device, uint32_t cqn, uint32_t elements)
+      : device_(std::move(device)), cqn_(cqn), elements_(elements) {}
   static Result<std::shared_ptr<CompletionQueue>> Create(std::shared_ptr<Device> device, uint32_t cqe,
-                                                         std::optional<uint16_t> vector, uint32_t room);
+                                                         std::optional<uint16_t> vector, uint32_t room,
+                                                         uint32_t elements);
   Status PostBuffer(host::Token slot);
   // Memory and buffers for slots up to `count`.
   Status AddSlots(size_t count);
@@ -61,6 +70,7 @@ class CompletionQueue {
 
   std::shared_ptr<Device> device_;
   uint32_t cqn_;
+  uint32_t elements_;
   // Its `memory` is that of the first `first_slots_`, its `more` that of those added later, from added_[i] on.
   std::optional<Device::WorkQueue> queue_;
   std::vector<host::Token> added_;
@@ -69,7 +79,7 @@ class CompletionQueue {
   size_t wanted_ = 0;                // those in excess of it leave when their completion is taken
   std::vector<host::Token> unused_;  // slots that left
   uint64_t taken_ = 0;
-  std::deque<spec::RdmaCqReq> buffered_;  // older than the completions in the ring
+  std::deque<Completion> buffered_;  // older than the completions in the ring
 };
 
 }  // namespace vireo::verbs

@@ -46,8 +46,9 @@ std::shared_ptr<ProtectionDomain> Device::ImportPd(uint32_t pdn) {
   return std::shared_ptr<ProtectionDomain>(new ProtectionDomain(shared_from_this(), pdn));
 }
 
-Result<std::shared_ptr<CompletionQueue>> Device::CreateCq(uint32_t cqe, std::optional<uint16_t> vector, uint32_t room) {
-  return CompletionQueue::Create(shared_from_this(), cqe, vector, room);
+Result<std::shared_ptr<CompletionQueue>> Device::CreateCq(uint32_t cqe, std::optional<uint16_t> vector, uint32_t room,
+                                                          uint32_t elements) {
+  return CompletionQueue::Create(shared_from_this(), cqe, vector, room, elements);
 }
 
 Result<host::Queue> Device::OpenQueue(uint16_t index, uint32_t entries, std::optional<uint16_t> vector) {

@@ -53,6 +53,10 @@ class Device : public std::enable_shared_from_this<Device> {
   uint32_t max_fast_pages() const { return attributes_.max_fast_mr_pages; }
   // Send work requests of a base and elements (spec::RdmaSqBase).
   bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
+  // Elements that the completions of a CQ can have (spec::RdmaCqElement).
+  uint32_t cq_elements() const { return attributes_.cq_elements; }
+  // The clock of timestamps, in ns from a start of its own: a time between the call and its return. Profile vireo.
+  Result<uint64_t> QueryClock() { return base_->roce().QueryClock(); }
   // Longest send work request that can be pushed, in bytes; 0: none.
   size_t max_push() const { return has_extensible_requests() ? attributes_.max_push : 0; }
   // Every right of access (spec::IbAccessFlags) that the device has for any memory: flush_persistent needs persistent
@@ -73,8 +77,9 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<ProtectionDomain> ImportPd(uint32_t pdn);
   // `cqe`: capacity in completions. `vector`: for notifications, below base().vectors(); none: polling only.
   // `room`: capacity that Resize can give it; it costs memory for the ring only.
+  // `elements` of its completions: some of cq_elements().
   Result<std::shared_ptr<CompletionQueue>> CreateCq(uint32_t cqe, std::optional<uint16_t> vector = std::nullopt,
-                                                    uint32_t room = 0);
+                                                    uint32_t room = 0, uint32_t elements = 0);
 
   // The next asynchronous event, or none; does not block.
   Result<std::optional<host::DeviceEvent>> PollEvent() { return base_->PollEvent(); }

@@ -240,7 +240,8 @@ std::string MakeSide(Side& side, RdmaHost& host, const Options& options,
   }
   const uint16_t vectors = host.device().net().vectors();
   auto cq = host.device().CreateCq(
-      options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt);
+      options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt, 0,
+      options.cq_elements);
   if (!cq.ok()) return fail("completion queue", cq.error());
   side.cq = *cq;
   verbs::QueuePairOptions qp_options = options.qp;

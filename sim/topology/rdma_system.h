@@ -172,6 +172,7 @@ struct ConnectedPairOptions {
   size_t memory_bytes = 65536;
   spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
   uint32_t cqe = 128;
+  uint32_t cq_elements = 0;  // of completions (spec::RdmaCqElement)
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
   // Without push: who posts a receive and its message at one time, or spoils what was posted, needs a sender that
@@ -206,6 +207,7 @@ struct DatagramPair {
 struct DatagramPairOptions {
   size_t memory_bytes = 65536;
   uint32_t cqe = 128;
+  uint32_t cq_elements = 0;  // of completions (spec::RdmaCqElement)
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
   verbs::QueuePairOptions qp{.type = spec::IbQpType::kUd, .push = false};  // see ConnectedPairOptions
