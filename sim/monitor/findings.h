@@ -46,6 +46,7 @@ inline constexpr Rule kUsedIndex = {"used.index", "virtio 1.3, 2.7.8"};
 inline constexpr Rule kUsedAvailable = {"used.available", "virtio 1.3, 2.7.8 and 2.8.1"};
 inline constexpr Rule kUsedOrder = {"used.order", "IBTA vol. 1, 10.8"};
 inline constexpr Rule kCqeWritten = {"cqe.before_used", "virtio 1.3, 2.7.8; spec/roce.toml rdma_cq_req"};
+inline constexpr Rule kCqeElements = {"cqe.elements", "spec/roce.toml rdma_cq_base and table_cq_context"};
 inline constexpr Rule kUsedLength = {"used.length", "virtio 1.3, 2.7.8.2; spec/roce.toml rdma_cq_req"};
 inline constexpr Rule kArmNotifies = {"arm.notifies", "IBTA vol. 1, 11.4.2.2; spec/roce.toml rdma_cq_arm"};
 inline constexpr Rule kMsixCause = {"msix.cause", "virtio 1.3, 2.7.7 and 4.1.5.1; spec/roce.toml rdma_cq_arm"};

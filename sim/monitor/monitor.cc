@@ -57,7 +57,8 @@ bool IsJudged(EventKind kind) {
 
 }  // namespace
 
-Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
+Monitor::Monitor(uint16_t nic, uint32_t core_clock_khz)
+    : findings_(nic), rings_(findings_, memory_, *this, CoreClock(core_clock_khz)), packets_(findings_) {
   packets_.SetTranslate([this](uint32_t any_key, PacketRules::Right right, uint64_t address, uint64_t bytes,
                                PacketRules::Places& places) {
     const auto key = KeyOf(any_key);
@@ -364,6 +365,7 @@ void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
     }
     case spec::MgmtTable::kCqContext: {
       const auto cq = spec::TableCqContext::Decode(entry);
+      rings_.SetCq(cq);
       if (cq.set_solicited || cq.set_next_completion) {
         rings_.OnArm(cq.vq_index, cq.set_solicited, cq.set_next_completion);
       }

@@ -34,7 +34,8 @@ namespace vireo::sim {
 
 class Monitor final : public EventSink, private monitor::RingRules::Listener {
  public:
-  explicit Monitor(uint16_t nic);
+  // `core_clock_khz`: of the NIC, for times that it tells.
+  Monitor(uint16_t nic, uint32_t core_clock_khz);
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 

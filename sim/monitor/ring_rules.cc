@@ -59,6 +59,7 @@ void RingRules::OnReset() {
   bar_reads_.clear();
   unmasked_.clear();
   owing_.clear();
+  elements_.OnReset();
   msix_control_ = 0;
   selected_ = 0;
   config_vector_ = spec::kVirtioMsiNoVector;
@@ -928,7 +929,10 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
   std::memcpy(cqe->content.data() + at, event.payload.data(), event.payload.size());
   const bool was_filled = cqe->have >= spec::RdmaCqReq::kBytes;
   cqe->have += event.bytes;
-  if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->queue].filled;
+  if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) {
+    ++queues_[cqe->queue].filled;
+    elements_.OnCqe(event.cycle, cqe->queue, cqe->content);
+  }
   return is_inside;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sim/monitor/address_map.h"
+#include "sim/monitor/cqe_elements.h"
 #include "sim/monitor/extent_map.h"
 #include "sim/monitor/findings.h"
 #include "sim/nic/nic.h"
@@ -84,8 +85,8 @@ class RingRules {
     ~Listener() = default;
   };
 
-  RingRules(Findings& findings, ExtentMap& memory, Listener& listener)
-      : findings_(findings), memory_(memory), listener_(listener) {
+  RingRules(Findings& findings, ExtentMap& memory, Listener& listener, const CoreClock& clock)
+      : findings_(findings), memory_(memory), listener_(listener), elements_(findings, clock) {
     queues_.reserve(spec::kNotifyQueuesMax);  // they are costly to move
   }
 
@@ -97,6 +98,7 @@ class RingRules {
   void OnBarRead(const BoundaryEvent& event);
   void OnBarCompletion(uint64_t value);
   void SetRow(uint16_t queue, const spec::TableVirtqueue& row);
+  void SetCq(const spec::TableCqContext& cq) { elements_.SetCq(cq); }
   // The receive queue of this number is shared: its buffers are used in any order.
   void SetShared(uint32_t number, bool is_shared);
   void SetWindow(uint16_t queue, const spec::TableWindow& window);
@@ -304,6 +306,7 @@ class RingRules {
   Findings& findings_;
   ExtentMap& memory_;
   Listener& listener_;
+  CqeElements elements_;
   uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
   uint32_t feature_window_ = 0;
   bool is_packed_ = false, is_device_resetting_ = false, has_arm_register_ = true;

@@ -71,7 +71,7 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     Station& station = *stations_.back();
     if (parameters.is_traced) station.tap_.AddSink(trace_);
     if (parameters.is_monitored) {
-      station.monitor_ = std::make_unique<Monitor>(static_cast<uint16_t>(i));
+      station.monitor_ = std::make_unique<Monitor>(static_cast<uint16_t>(i), nic.config->core_clock_khz);
       station.tap_.AddSink(*station.monitor_);
     }
     if (capture_) {

@@ -397,7 +397,7 @@ class MonitorTest : public testing::Test {
     EXPECT_TRUE(report.ends_with("]")) << "no source: " << report;
   }
 
-  Monitor monitor_{3};
+  Monitor monitor_{3, 250'000};
   Cycle cycle_ = 0;
   uint32_t used_length_ = spec::RdmaCqReq::kBytes;
   uint32_t work_bytes_ = spec::RdmaSqReq::kBytes + 0x40;  // of send work requests
@@ -1641,6 +1641,77 @@ TEST_F(MonitorTest, ReportsAUsedElementBeforeItsCqe) {
   Take(kCq, 0);
   WriteElement(kCq, 0, 0);
   ExpectOnly("cqe.before_used", "buffer 0 used with 0 bytes written", "48");
+}
+
+class CqeElementsTest : public MonitorTest {
+ protected:
+  static constexpr uint8_t kElements = spec::RdmaCqElement::kTimestamp;
+  // Of the next event.
+  uint64_t Now() const { return (cycle_ + 1000) * 4; }
+  void SetElements(uint8_t elements) {
+    WriteTable(spec::MgmtTable::kCqContext, 1,
+               Encoded(spec::TableCqContext{.valid = true, .elements = elements, .vq_index = kCq, .cqe = 8}));
+  }
+  static spec::RdmaCqBase Base(uint64_t wr_id) {
+    return {.wr_id = wr_id,
+            .opcode = spec::IbWcOpcode::kRecv,
+            .version = 1,
+            .base_bytes = 40,
+            .qp_num = kQpn,
+            .elements = kElements};
+  }
+  // With the message of a receive, into the buffer of this number.
+  void WriteExtended(uint16_t number, const spec::RdmaCqBase& base, uint64_t time) {
+    Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500U + number});
+    Take(kCq, number);
+    Bytes bytes = Encoded(base);
+    const Bytes behind = Encoded(spec::RdmaCqTimestamp{.time_ns = time});
+    bytes.insert(bytes.end(), behind.begin(), behind.end());
+    Write(Buffer(kCq, number), bytes);
+    WriteElement(kCq, number, number);
+    WriteIndex(kCq, number + 1);
+  }
+};
+
+TEST_F(CqeElementsTest, TimestampsInOrderAreGood) {
+  SetElements(kElements);
+  uint64_t time = Now();
+  for (uint16_t i = 0; i < 4; ++i, ++time) WriteExtended(i, Base(i), time);
+  ExpectGood();
+}
+
+TEST_F(CqeElementsTest, ReportsTheTimestampOfAnEarlierCqe) {
+  SetElements(kElements);
+  WriteExtended(0, Base(0), 5000);
+  WriteExtended(1, Base(1), 5000);
+  ExpectOnly("cqe.elements", "timestamp 5000", "one behind 5000");
+}
+
+TEST_F(CqeElementsTest, ReportsATimestampBehindItsWrite) {
+  SetElements(kElements);
+  const uint64_t far = Now() + 100'000'000;
+  WriteExtended(0, Base(0), far);
+  ExpectOnly("cqe.elements", "timestamp " + std::to_string(far), "one behind 0");
+}
+
+TEST_F(CqeElementsTest, ReportsElementsThatItsCqHasNot) {
+  SetElements(0);
+  WriteExtended(0, Base(0), 5000);
+  ExpectOnly("cqe.elements", "version 1", "0, an rdma_cq_req");
+}
+
+TEST_F(CqeElementsTest, ReportsACqeWithoutTheElementsOfItsCq) {
+  SetElements(kElements);
+  Complete(0);
+  ExpectOnly("cqe.elements", "version 0 and a base of 0", "1, and 40");
+}
+
+TEST_F(CqeElementsTest, ReportsAnotherSetOfElements) {
+  SetElements(kElements);
+  auto base = Base(0);
+  base.elements = 3;
+  WriteExtended(0, base, 5000);
+  ExpectOnly("cqe.elements", "elements 0x3", "0x1");
 }
 
 TEST_F(MonitorTest, ReportsAUsedIndexBeforeItsElement) {
