@@ -17,8 +17,11 @@ constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV
                               IBV_WC_EX_WITH_DLID_PATH_BITS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
                               IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
+bool HasTimestamps(Context& context) { return (context.device->cq_elements() & spec::RdmaCqElement::kTimestamp) != 0; }
+
+// `wc_flags` of an extended one.
 Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector,
-             ibv_pd* parent_domain = nullptr) {
+             ibv_pd* parent_domain = nullptr, uint64_t wc_flags = 0) {
   Context& ours = Of(context);
   if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   if (cqe == 0 || cqe > ours.device->attributes().max_cqe) return Null(EINVAL);
@@ -34,19 +37,25 @@ Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_chan
     own_vector = cq->vector = ours.watcher->Choose();
   }
   // Room for ibv_resize_cq.
-  constexpr uint32_t kTimes = 4;
+  constexpr uint32_t kLarger = 4;
   constexpr uint32_t kAtLeast = 1024;
   const uint32_t max_cqe = ours.device->attributes().max_cqe;
-  const uint32_t room = std::min(max_cqe, std::max(kAtLeast, cqe > max_cqe / kTimes ? max_cqe : cqe * kTimes));
-  auto impl = ours.device->CreateCq(cqe, own_vector, room);
+  const uint32_t room = std::min(max_cqe, std::max(kAtLeast, cqe > max_cqe / kLarger ? max_cqe : cqe * kLarger));
+  constexpr uint64_t kTimes = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+  const bool has_timestamps = (wc_flags & kTimes) != 0 && HasTimestamps(ours);
+  auto impl = ours.device->CreateCq(cqe, own_vector, room, has_timestamps ? spec::RdmaCqElement::kTimestamp : 0);
   if (!impl.ok()) return Null(impl.error());
   cq->impl = std::move(impl).value();
+  cq->has_wall_clock = has_timestamps && (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) != 0;
   if (parent_domain != nullptr) cq->parent_domain = PdUse(parent_domain);
   cq->ex.context = context;
   cq->ex.channel = channel;
   cq->ex.cq_context = cq_context;
   cq->ex.handle = cq->impl->cqn();
   cq->ex.cqe = static_cast<int>(cqe);
+  if (cq->has_wall_clock) {
+    if (const int error = cq->ReadClocks(); error != 0) return Null(error);
+  }
   pthread_mutex_init(&cq->ex.mutex, nullptr);
   pthread_cond_init(&cq->ex.cond, nullptr);
   if (channel != nullptr) {
@@ -222,15 +231,37 @@ ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init) {
       (domain == nullptr || domain->context != context || !Of(domain).base.has_value())) {
     return Null(EINVAL);
   }
-  Cq* cq = CreateCq(context, init->cqe, init->cq_context, init->channel, init->comp_vector, domain);
+  Cq* cq = CreateCq(context, init->cqe, init->cq_context, init->channel, init->comp_vector, domain, init->wc_flags);
   if (cq == nullptr) return nullptr;
   SetCqApi(*cq);
   return &cq->ex;
 }
 
+namespace {
+
 uint64_t Nanoseconds(const timespec& time) {
   constexpr uint64_t kPerSecond = 1'000'000'000;
   return static_cast<uint64_t>(time.tv_sec) * kPerSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
+uint64_t RealTime() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return Nanoseconds(now);
+}
+
+}  // namespace
+
+// Completions that come between the two readings of a CQ are taken behind the second one only.
+int Cq::ReadClocks() {
+  if (Status collected = impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
+  if (!wall_clock.is_empty() && impl->taken() == taken_when_read) return 0;
+  const uint64_t before = RealTime();
+  Result<uint64_t> device = context().device->QueryClock();
+  if (!device.ok()) return ErrnoOf(device.error());
+  wall_clock.Add(*device, before + (RealTime() - before) / 2);
+  taken_when_read = impl->taken();
+  return 0;
 }
 
 int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
@@ -239,6 +270,12 @@ int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
   values->comp_mask = 0;
   if ((wanted & IBV_VALUES_MASK_RAW_CLOCK) != 0) {
     clock_gettime(CLOCK_REALTIME, &values->raw_clock);
+    if (Context& ours = Of(context); HasTimestamps(ours)) {
+      std::lock_guard guard(ours.control);
+      Result<uint64_t> clock = ours.device->QueryClock();
+      if (!clock.ok()) return ErrnoOf(clock.error());
+      values->raw_clock = {.tv_sec = 0, .tv_nsec = static_cast<long>(*clock)};
+    }
     values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
   }
   return 0;
@@ -247,6 +284,8 @@ int QueryRtValues(ibv_context* context, ibv_values_ex* values) {
 namespace {
 
 int TakeOne(Cq& cq) {
+  // One behind the last reading of the clocks is taken behind the next.
+  if (cq.has_wall_clock && cq.impl->buffered() == 0) return ENOENT;
   Result<size_t> polled = cq.impl->Poll({&cq.current, 1});
   if (!polled.ok()) return ErrnoOf(polled.error());
   if (*polled == 0) return ENOENT;
@@ -266,7 +305,13 @@ void SetCqApi(Cq& cq) {
     Cq& ours = Of(current);
     if (!ours.context().IsOwnedByThisProcess()) return EIO;
     ours.context().shared->CountCall();
+    std::unique_lock control(ours.context().control, std::defer_lock);
+    if (ours.has_wall_clock) control.lock();
     std::unique_lock guard(ours.lock);
+    if (ours.has_wall_clock) {
+      if (const int error = ours.ReadClocks(); error != 0) return error;
+      control.unlock();
+    }
     const int error = TakeOne(ours);
     if (error == 0) {
       ours.polling = std::move(guard);
@@ -298,9 +343,17 @@ void SetCqApi(Cq& cq) {
   ex.read_qp_num = [](ibv_cq_ex* current) { return Of(current).current.qp_num; };
   ex.read_src_qp = [](ibv_cq_ex* current) { return Of(current).current.src_qp; };
   ex.read_wc_flags = [](ibv_cq_ex* current) { return ToWc(Of(current).current).wc_flags; };
-  // The device does not timestamp completions: this is the host's time of the poll.
-  ex.read_completion_ts = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
-  ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
+  // If the device does not timestamp completions, this is the host's time of the poll.
+  ex.read_completion_ts = [](ibv_cq_ex* current) {
+    const Cq& ours = Of(current);
+    return ours.current.timestamp_ns.value_or(Nanoseconds(ours.polled_at));
+  };
+  ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) {
+    Cq& ours = Of(current);
+    return ours.current.timestamp_ns.has_value() && ours.has_wall_clock
+               ? ours.wall_clock.ToHost(*ours.current.timestamp_ns)
+               : Nanoseconds(ours.polled_at);
+  };
   // InfiniBand only: Ethernet has no LIDs.
   ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
   ex.read_sl = [](ibv_cq_ex* current) { return Of(current).service_level; };

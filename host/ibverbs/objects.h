@@ -26,6 +26,7 @@
 #include "host/ibverbs/datagrams.h"
 #include "host/ibverbs/passthrough.h"
 #include "host/service/client.h"
+#include "host/verbs/clock_relation.h"
 #include "host/verbs/completion_queue.h"
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
@@ -213,10 +214,15 @@ struct Cq {
   size_t polled_count = 0;               // since start_poll
   bool polled_all = false;               // next_poll found none
   uint8_t service_level = 0;             // of `current`
-  spec::RdmaCqReq current{};
+  verbs::Completion current{};
+  bool has_wall_clock = false;      // the program asked for it, and the device has timestamps
+  verbs::ClockRelation wall_clock;  // to CLOCK_REALTIME
+  uint64_t taken_when_read = 0;     // impl->taken() at its last reading
 
   Context& context() { return Of(ex.context); }
   ibv_cq* base() { return reinterpret_cast<ibv_cq*>(&ex); }
+  // Reads the clocks behind the completions that are there; with Context::control and `lock` held. 0 or an errno.
+  int ReadClocks();
   // The vector has fired: for this CQ or another one, of this or another process.
   void OnInterrupt();
   // Call with `lock` held after the program polled `count` completions; `was_full`: as many as requested.
@@ -308,7 +314,8 @@ int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, 
                   size_t bytes);
 // A link's rate as sysfs shows it: "100 Gb/sec (4X EDR)".
 std::string RateText(uint32_t mbps);
-// raw_clock is the host's clock, the clock of completion timestamps.
+// raw_clock is the clock of completion timestamps: the device's, as nanoseconds in tv_nsec, or the host's if the device
+// has none.
 int QueryRtValues(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init);
 ibv_td* AllocTd(ibv_context* context, ibv_td_init_attr* init);

@@ -112,7 +112,7 @@ int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, 
   out.device_cap_flags_ex = out.orig_attr.device_cap_flags;
   out.phys_port_cnt_ex = kPort;
   out.odp_caps = OdpCaps(Of(context));
-  // Completions are timestamped by the host (completion.cc), in nanoseconds.
+  // Completions are timestamped by the device, or by the host (completion.cc), in nanoseconds.
   out.completion_timestamp_mask = ~uint64_t{0};
   constexpr uint64_t kNanosecondsInKhz = 1'000'000;
   out.hca_core_clock = kNanosecondsInKhz;

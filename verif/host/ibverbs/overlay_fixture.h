@@ -113,11 +113,13 @@ class Overlay : public testing::Test {
     if (type == IBV_QPT_UD) init.send_ops_flags = IBV_QP_EX_WITH_SEND;
     return init;
   }
-  Pair MakePair() {
+  // `wc_flags` of its extended CQ.
+  Pair MakePair(uint64_t wc_flags = 0) {
     Pair pair;
     pair.channel = ibv_create_comp_channel(context_);
     ibv_cq_init_attr_ex attributes{};
     attributes.cqe = 16;
+    attributes.wc_flags = wc_flags;
     attributes.cq_context = this;
     attributes.channel = pair.channel;
     pair.cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(context_, &attributes));

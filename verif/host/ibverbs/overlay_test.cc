@@ -596,6 +596,59 @@ TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   Destroy(pair);
 }
 
+// Raw ones between readings of the device's clock, and as wall clock between those of the host's, in order.
+TEST_F(Overlay, CompletionsHaveTheDevicesTimestamps) {
+  Pair pair = MakePair(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+  ASSERT_NE(pair.cq, nullptr);
+  auto* const cq_ex = reinterpret_cast<ibv_cq_ex*>(pair.cq);
+  const auto raw = [this] {
+    ibv_values_ex values{};
+    values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+    EXPECT_EQ(ibv_query_rt_values_ex(context_, &values), 0);
+    EXPECT_EQ(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
+    EXPECT_EQ(values.raw_clock.tv_sec, 0);
+    return static_cast<uint64_t>(values.raw_clock.tv_nsec);
+  };
+  const auto wall = [] {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  };
+  constexpr unsigned kWrites = 4;  // as the send queue holds
+  uint64_t last = 0, last_wall = 0;
+  for (int round = 0; round < 3; ++round) {
+    const uint64_t wall_before_reading = wall();
+    const uint64_t before = raw(), wall_before = wall();
+    const uint64_t slack = wall_before - wall_before_reading;  // what a reading of the clocks takes, and more
+    for (unsigned i = 0; i < kWrites; ++i) ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+    for (unsigned taken = 0; taken < kWrites;) {
+      ibv_poll_cq_attr attributes{};
+      int error = ibv_start_poll(cq_ex, &attributes);
+      if (error == ENOENT) continue;
+      ASSERT_EQ(error, 0);
+      for (; error == 0; error = ibv_next_poll(cq_ex)) {
+        ++taken;
+        EXPECT_EQ(cq_ex->status, IBV_WC_SUCCESS);
+        const uint64_t time = ibv_wc_read_completion_ts(cq_ex);
+        const uint64_t wall_time = ibv_wc_read_completion_wallclock_ns(cq_ex);
+        EXPECT_GT(time, std::max(before, last));
+        EXPECT_GE(wall_time, last_wall);
+        EXPECT_GE(wall_time + 10 * slack + 10'000'000, wall_before);
+        EXPECT_LE(wall_time, wall());
+        last = time;
+        last_wall = wall_time;
+      }
+      EXPECT_EQ(error, ENOENT);
+      ibv_end_poll(cq_ex);
+    }
+    EXPECT_LT(last, raw());
+  }
+  // The other interface takes them, too.
+  ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  Destroy(pair);
+}
+
 // Like perftest -e: takes an event, arms, polls once for fewer than may be there, and sleeps. Others poll first, then
 // arm. In both orders, and with both polling interfaces, all completions must be found without extra polls.
 TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
