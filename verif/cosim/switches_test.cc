@@ -51,6 +51,7 @@ TEST_P(Switches, DeviceOffersWhatItHas) {
   EXPECT_FALSE(device.has_atomics() || device.has_invalidation() || device.has_windows());
   EXPECT_FALSE(device.has_flush(spec::FlushPlacement::kGlobalVisibility));
   EXPECT_EQ(device.max_fast_pages(), 0U);
+  EXPECT_EQ(device.cq_elements(), 0U);
 }
 
 // A driver cannot accept what is not offered, and the device refuses features_ok.
