@@ -43,6 +43,7 @@ STAGES = [
     ("uc", "*/Uc.*/lockstep_nic1_*", {}),
     ("windows", "*/Windows.*/lockstep_nic1_*", {}),
     ("fast_registration", "*/FastRegistration.*/lockstep_nic1_*", {}),
+    ("cqe_elements", "*/CqeElements.*/lockstep_nic1_*", {}),
     ("datagram", "*/Datagram.*/lockstep_nic1_*", {}),
     ("net", "*/Net.*/lockstep_nic1_*", {}),
     ("loss", "*/Loss.*/lockstep_nic1_*", {}),
