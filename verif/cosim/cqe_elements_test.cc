@@ -187,7 +187,7 @@ TEST_P(CqeElements, ResizedCqKeepsThem) {
       wr_id += count;
     }
   }
-  EXPECT_EQ(near().cq->capacity(), 1U);
+  EXPECT_LT(near().cq->capacity(), 64U);  // buffers that are too many leave with their completion
 }
 
 TEST_P(CqeElements, NotifiesAsOthersDo) {

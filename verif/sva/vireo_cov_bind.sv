@@ -75,6 +75,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_cq_writer, packed, store_valid_o && ring_packed_i)
 `VIREO_POINT(vireo_cq_writer, split, store_valid_o && !ring_packed_i)
 `VIREO_POINT(vireo_cq_writer, waits_for_a_buffer, step.park)
+`VIREO_POINT(vireo_cq_writer, timestamp, state == StData && step.store && !is_event && cq_elements != '0)
 `VIREO_POINT(vireo_cq_control, waits_for_the_event_buffer,
              event_buffer_q == EventAsked && (step.completion_ends || (step.cqe_ends && !from_park_q)))
 
