@@ -32,10 +32,7 @@ Status WireSocket::SetUp() {
   // An epoll instance is readable when one of its events is pending: so the loop, which watches for readable
   // descriptors only, can wait for room in the peer's queue.
   has_room_ = host::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{};
-  if (!has_room_.is_open() || ::epoll_ctl(has_room_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
-    return host::SystemError("epoll");
-  }
+  if (!has_room_.is_open()) return host::SystemError("epoll");
   buffer_.resize(kFrameBytesMax + 1);  // one more, to detect a longer frame
   loop_.Watch(socket_.get(), [this] { Receive(); });
   loop_.Watch(has_room_.get(), [this] { SendWaiting(); });
@@ -106,18 +103,17 @@ void WireSocket::SendWaiting() {
 
 void WireSocket::AwaitRoom(bool on) {
   // The kernel reports room in the peer's queue only on a connected socket, and a connected socket receives from its
-  // peer only. So it is connected no longer than needed: a new peer may bind to the same path. [unix(7); Linux,
-  // net/unix/af_unix.c: unix_may_send, unix_dgram_poll]
-  sockaddr unspecified{};
-  unspecified.sa_family = AF_UNSPEC;
-  if (on) {
-    static_cast<void>(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
-  } else {
-    static_cast<void>(::connect(socket_.get(), &unspecified, sizeof unspecified));
-  }
+  // peer only; at the end of the connection the kernel discards what it has received. So another socket waits, no
+  // longer than needed: a new peer may bind to the same path. [unix(7); Linux, net/unix/af_unix.c: unix_may_send,
+  // unix_dgram_poll, unix_dgram_disconnected]
+  waiter_ = host::FileDescriptor();
+  if (!on) return;
+  waiter_ = host::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  // Without a connection it is writable at once, and the frames are dropped as those without a peer.
+  static_cast<void>(::connect(waiter_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
   epoll_event event{};
-  event.events = on ? static_cast<uint32_t>(EPOLLOUT) : 0;
-  ::epoll_ctl(has_room_.get(), EPOLL_CTL_MOD, socket_.get(), &event);
+  event.events = EPOLLOUT;
+  ::epoll_ctl(has_room_.get(), EPOLL_CTL_ADD, waiter_.get(), &event);
 }
 
 }  // namespace vireo::sim

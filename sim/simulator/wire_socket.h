@@ -63,7 +63,8 @@ class WireSocket {
   OuterPort& port_;
   const std::string path_;
   host::FileDescriptor socket_;
-  host::FileDescriptor has_room_;  // readable when frames are queued and the peer has room for a datagram
+  host::FileDescriptor waiter_;    // while frames are queued: connected to the peer, writable when it has room
+  host::FileDescriptor has_room_;  // readable when that one is writable
   sockaddr_un peer_{};
   std::function<void()> before_send_;
   std::vector<uint8_t> buffer_;
