@@ -117,8 +117,9 @@ bool ResponderTurn::IsRequestValid() const {
 ResponderAction ResponderTurn::DecideUnacknowledged() const {
   if (!IsRequestValid() || (!frame.info.starts_message && frame.bth.psn != half.expected_psn)) return Action::kAbandon;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
+  if (!HasRight()) return Action::kAbandon;
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
-  return attributes.remote_write ? Action::kWrite : Action::kAbandon;
+  return Action::kWrite;
 }
 
 ResponderAction ResponderTurn::Decide() const {
@@ -147,14 +148,13 @@ ResponderAction ResponderTurn::Decide() const {
   if (IsRead() && !HasRoom() && static_cast<int8_t>(duplicate_limit - ended) > 0) return Action::kDrop;
   if (!IsRequestValid()) return Action::kInvalid;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
-  if (IsRead()) {
-    if (!HasReadRight()) return Action::kAccess;
-    // The key of a FLUSH is checked in any case.
-    return IsFlush() || bytes_left != 0 ? Action::kRead : Action::kIssueRead;
-  }
-  // Without bytes neither key nor rights are checked. [9.7.4]
+  // An operation that the QP is not set up for is one that it does not support. [9.9.3]
+  if (!HasRight()) return Action::kInvalid;
+  // The key of a FLUSH is checked in any case.
+  if (IsRead()) return IsFlush() || bytes_left != 0 ? Action::kRead : Action::kIssueRead;
+  // Without bytes the key is not checked. [9.7.4]
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
-  return attributes.remote_write ? Action::kWrite : Action::kAccess;
+  return Action::kWrite;
 }
 
 }  // namespace vireo::model

@@ -175,13 +175,15 @@ struct ResponderTurn {
   uint32_t bytes_left = 0;
 
  private:
-  bool HasReadRight() const {
+  // Of the QP, to the operation.
+  bool HasRight() const {
     if (IsFlush()) {
       return (attributes.flush_global || !IsPlaced(spec::FlushPlacement::kGlobalVisibility)) &&
              (attributes.flush_persistent || !IsPlaced(spec::FlushPlacement::kPersistence));
     }
     if (IsAtomicWrite()) return attributes.remote_write;
-    return IsAtomic() ? attributes.remote_atomic : attributes.remote_read;
+    if (IsAtomic()) return attributes.remote_atomic;
+    return IsRead() ? attributes.remote_read : attributes.remote_write;
   }
   bool HasRoom() const;
   bool IsReadLegal() const;

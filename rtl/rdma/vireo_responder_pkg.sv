@@ -244,8 +244,9 @@ package vireo_responder_pkg;
       // Invalid packets are dropped silently. A datagram's PSN is ignored. [9.8.2, 9.8.3]
       if (!checks.request || !(checks.starts || checks.expected)) action = ActAbandon;
       else if (checks.send) action = checks.consumes ? ActReceive : ActContinue;
+      else if (!checks.right) action = ActAbandon;
       else if (!checks.payload) action = checks.consumes ? ActReceive : ActAccept;
-      else action = checks.right ? ActWrite : ActAbandon;
+      else action = ActWrite;
     end else if (!checks.expected && !checks.ahead) begin
       if (checks.acks_duplicate) action = ActDuplicate;
       // A duplicate READ is executed again, the result of an atomic operation sent again. [9.7.5.1.4]
@@ -257,13 +258,12 @@ package vireo_responder_pkg;
     else if (checks.duplicates_pending) action = ActDrop;
     else if (!checks.request) action = ActInvalid;
     else if (checks.send) action = checks.consumes ? ActReceive : ActContinue;
-    else if (checks.read) begin
-      if (!checks.right) action = ActAccess;
-      else action = checks.bytes ? ActRead : ActIssueRead;
-    end
-    // Without bytes neither key nor rights are checked. [9.7.4]
+    // An operation that the QP is not set up for is one that it does not support. [9.9.3]
+    else if (!checks.right) action = ActInvalid;
+    else if (checks.read) action = checks.bytes ? ActRead : ActIssueRead;
+    // Without bytes the key is not checked. [9.7.4]
     else if (!checks.payload) action = checks.consumes ? ActReceive : ActAccept;
-    else action = checks.right ? ActWrite : ActAccess;
+    else action = ActWrite;
     return action;
   endfunction
 

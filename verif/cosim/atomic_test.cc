@@ -249,7 +249,7 @@ TEST_P(Atomic, RefusedOperationChangesNoMemory) {
     if (has_right) ExpectNext(0, 1, IbWcStatus::kSuccess);
     const auto completion = Next(0);
     ASSERT_TRUE(completion.has_value());
-    const bool is_invalid = wrong == Wrong::kAlignment;
+    const bool is_invalid = wrong == Wrong::kAlignment || wrong == Wrong::kQpRight;
     EXPECT_EQ(completion->wr_id, 2U);
     EXPECT_EQ(completion->status, is_invalid ? IbWcStatus::kRemInvReqErr : IbWcStatus::kRemAccessErr)
         << spec::ToString(completion->status);

@@ -243,7 +243,7 @@ TEST_P(Flush, RefusedFlushEndsTheConnection) {
       ExpectFlushed(1);
       ExpectFlushed(2);
     } else {
-      ExpectNext(0, 1, IbWcStatus::kRemAccessErr);
+      ExpectNext(0, 1, wrong == Wrong::kQpRight ? IbWcStatus::kRemInvReqErr : IbWcStatus::kRemAccessErr);
       ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
     }
     ExpectMemory(expected);

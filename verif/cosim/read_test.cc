@@ -501,8 +501,10 @@ TEST_P(Read, RemoteAccessErrorReturnsNoData) {
     const auto completion = Next(0);
     ASSERT_TRUE(completion.has_value());
     EXPECT_EQ(completion->wr_id, 2U);
-    EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr) << spec::ToString(completion->status);
-    EXPECT_EQ(completion->vendor_err, static_cast<uint32_t>(spec::AethSyndrome::kNakRemoteAccessError));
+    EXPECT_EQ(completion->status, has_right ? IbWcStatus::kRemAccessErr : IbWcStatus::kRemInvReqErr)
+        << spec::ToString(completion->status);
+    EXPECT_EQ(completion->vendor_err, static_cast<uint32_t>(has_right ? spec::AethSyndrome::kNakRemoteAccessError
+                                                                      : spec::AethSyndrome::kNakInvalidRequest));
     ExpectNext(0, 3, IbWcStatus::kWrFlushErr);
     RunFor(20'000);
     ExpectMemory(expected);

@@ -186,7 +186,7 @@ TEST_P(Write, QueuePairWithoutTheRightRefusesAWrite) {
   options.connection.access = spec::IbAccessFlags::kRemoteRead;
   Connect(options);
   const Bytes before = Copy(*pair_->side[1].memory);
-  EXPECT_EQ(DoWrite(1, 0, 0, 64).status, spec::IbWcStatus::kRemAccessErr);
+  EXPECT_EQ(DoWrite(1, 0, 0, 64).status, spec::IbWcStatus::kRemInvReqErr);
   EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
 }
 

@@ -45,22 +45,30 @@ TEST(ResponderAtomic, RequestGoesToTheReadResponderWithItsOperands) {
   bench.ExpectFailures({});
 }
 
+void ExpectRefusal(Ready& bench, const Packet& packet, AethSyndrome syndrome, RdmaEventType event) {
+  bench.Expect(TokenOf(packet), Answer(packet.psn, syndrome, 0));
+  bench.ExpectFailures({Failure(event, syndrome)});
+  bench.Expect(TokenOf(packet), kDropped);
+}
+// The queue pair is not set up for the operation, and so does not support it.
+void ExpectUnsupported(Ready& bench, const Packet& packet) {
+  ExpectRefusal(bench, packet, AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr);
+  EXPECT_EQ(bench.check.count, 0u);
+}
+void ExpectForbidden(Ready& bench, const Packet& packet) {
+  ExpectRefusal(bench, packet, AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr);
+}
+
 TEST(ResponderAtomic, RightOfQueuePairAndKeyAreNeeded) {
-  const auto refused = [](Ready& bench, const Packet& packet) {
-    bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
-    bench.Expect(TokenOf(packet), kDropped);
-  };
   {
     Ready bench({.remote_atomic = false});
-    refused(bench, Request(O::kRcFetchAdd, kFirstPsn));
-    EXPECT_EQ(bench.check.count, 0u);
+    ExpectUnsupported(bench, Request(O::kRcFetchAdd, kFirstPsn));
   }
   {
     Ready bench;
     Packet packet = Request(O::kRcCompareSwap, kFirstPsn);
     packet.rkey = kBadRkey;
-    refused(bench, packet);
+    ExpectForbidden(bench, packet);
   }
   {
     Ready bench({.remote_write = false, .remote_read = false});
@@ -154,17 +162,12 @@ TEST(ResponderAtomic, AtomicWriteGoesToTheReadResponderWithItsValue) {
 }
 
 TEST(ResponderAtomic, AtomicWriteNeedsTheRightsToWrite) {
-  const auto refused = [](Ready& bench, const Packet& packet) {
-    bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
-    bench.Expect(TokenOf(packet), kDropped);
-  };
   Ready without({.remote_write = false});
-  refused(without, Store(kFirstPsn));
+  ExpectUnsupported(without, Store(kFirstPsn));
   Ready bench;
   Packet packet = Store(kFirstPsn);
   packet.rkey = kBadRkey;
-  refused(bench, packet);
+  ExpectForbidden(bench, packet);
 }
 
 // Aligned, and 8 bytes by header and payload; checked before the rights. [A19.4.2]
@@ -250,8 +253,7 @@ TEST(ResponderAtomic, FlushNeedsTheRightOfEachPlacement) {
         bench.ExpectFailures({});
         continue;
       }
-      bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
-      bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+      ExpectUnsupported(bench, packet);
     }
   }
   // The key is checked, also for no bytes.

@@ -144,7 +144,9 @@ TEST(ResponderUc, InvalidPacketsAreDroppedSilently) {
   EXPECT_EQ(bench.request.count, 0u);
   bench.table.tokens.push_back(ContextOf({.type = spec::IbQpType::kUc, .remote_write = false}));
   bench.RunOut();
-  bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteOnly}), kDropped);
+  for (const uint16_t bytes : {uint16_t{0}, uint16_t{64}}) {
+    bench.Expect(TokenOf({.opcode = O::kUcRdmaWriteOnly, .bytes = bytes}), kDropped);
+  }
   EXPECT_EQ(bench.check.count, 2u);
   // A message refused in its middle has ended.
   bench.table.tokens.push_back(ContextOf(kUc));

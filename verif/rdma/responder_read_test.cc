@@ -412,9 +412,9 @@ TEST(ResponderRead, KeyCheckCoversTheWholeMessage) {
 TEST(ResponderRead, ForbiddenReadEndsTheConnection) {
   {
     Ready bench({.remote_read = false});
-    bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0)), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
+    bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0)), Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
     EXPECT_EQ(bench.check.count, 0u);
-    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
     bench.Expect(TokenOf({.bytes = 0}), kDropped);
   }
   for (const uint32_t key : {kBadRkey, kLkey}) {

@@ -57,8 +57,8 @@ TEST(Responder, ImmediateDataComesWithTheCompletion) {
   bench.Expect(last, With(Write(last, 0x10000 + kMtu), CompletionOf(posted, cqe, true)));
 }
 
-TEST(Responder, ZeroByteWriteWithImmediateNeedsAReceiveButNoRight) {
-  Ready bench({.remote_write = false});
+TEST(Responder, ZeroByteWriteWithImmediateNeedsAReceiveButNoKey) {
+  Ready bench;
   const auto token = TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .bytes = 0, .rkey = kBadRkey});
   bench.Expect(token, NotReady(kFirstPsn, 0));
   const Posted posted = bench.host.Post(kQpn, {});

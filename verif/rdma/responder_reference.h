@@ -252,13 +252,13 @@ struct Reference {
                        !(atomic && !flush && reth.virtual_address % 8 != 0);
     if (expected && reads_issued[qpn] >= max_reads[qpn] && duplicate_limit[qpn]) return kDropped;
     // A duplicate of an atomic operation accesses nothing.
-    const bool allowed = (atomic && !expected) || ((flush    ? MayFlush(qpn, feth)
-                                                    : store  ? may_write[qpn]
-                                                    : atomic ? may_atomic[qpn]
-                                                             : may_read[qpn]) &&
-                                                   ((reth.dma_length == 0 && !flush) || reth.rkey == kRkey));
-    if (!expected && (!legal || !allowed)) return kDropped;
-    if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
+    const bool supported = (atomic && !expected) || (flush    ? MayFlush(qpn, feth)
+                                                     : store  ? may_write[qpn]
+                                                     : atomic ? may_atomic[qpn]
+                                                              : may_read[qpn]);
+    const bool allowed = (atomic && !expected) || (reth.dma_length == 0 && !flush) || reth.rkey == kRkey;
+    if (!expected && (!legal || !supported || !allowed)) return kDropped;
+    if (!legal || !supported) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
     ++reads_issued[qpn];
     if (!expected) duplicate_limit[qpn] = true;
@@ -395,9 +395,11 @@ struct Reference {
         }
       }
     } else {
-      if (t.payload_bytes != 0 && (!may_write[qpn] || rkey != kRkey)) {
+      const bool supported = may_write[qpn];
+      if (!supported || (t.payload_bytes != 0 && rkey != kRkey)) {
         h.inside = false;
         if (!rc) return kDropped;
+        if (!supported) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
         h.refused = immediate;
         return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
       }

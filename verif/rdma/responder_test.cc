@@ -57,8 +57,8 @@ TEST(Responder, MultiPacketWriteContinuesAtTheNextAddress) {
   }
 }
 
-TEST(Responder, ZeroByteWriteNeedsNeitherKeyNorRight) {
-  Ready bench({.remote_write = false});
+TEST(Responder, ZeroByteWriteNeedsNoKey) {
+  Ready bench;
   bench.Expect(TokenOf({.bytes = 0, .rkey = kBadRkey}), Ack(kFirstPsn, 1));
   EXPECT_EQ(bench.check.count, 0u);
 }
@@ -479,10 +479,12 @@ TEST(Responder, KeyIsCheckedWithEveryPacket) {
 }
 
 TEST(Responder, WriteWithoutTheQpsRightIsRefusedWithoutAKeyCheck) {
-  Ready bench({.remote_write = false});
-  bench.Expect(TokenOf({}), Answer(kFirstPsn, AethSyndrome::kNakRemoteAccessError, 0));
-  EXPECT_EQ(bench.check.count, 0u);
-  bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+  for (const uint16_t bytes : {uint16_t{0}, uint16_t{64}}) {
+    Ready bench({.remote_write = false});
+    bench.Expect(TokenOf({.bytes = bytes}), Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
+    EXPECT_EQ(bench.check.count, 0u);
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+  }
 }
 
 TEST(Responder, LoadRestartsTheQp) {
