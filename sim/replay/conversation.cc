@@ -28,24 +28,6 @@ int64_t Distance(uint32_t psn, uint64_t reference) {
   return ahead < static_cast<int64_t>(kPsnModulus / 2) ? ahead : ahead - static_cast<int64_t>(kPsnModulus);
 }
 
-// --- Operations that Vireo does not support
-
-bool IsStandInNeeded(const RoceFrame& frame) { return frame.info().operation == BthOperation::kFlush; }
-
-// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: FLUSH by a WRITE of no
-// bytes, whose key is not checked. [IBTA vol. 1, 9.7.4.1.5]
-void StandIn(RoceFrame& frame) {
-  if (frame.info().is_response) {
-    frame.bth.opcode = BthOpcode::kRcAcknowledge;
-    frame.payload.clear();
-  } else {
-    frame.bth.opcode = BthOpcode::kRcRdmaWriteOnly;
-    frame.reth = {};
-    frame.payload.clear();
-  }
-  Complete(frame);
-}
-
 // --- Frames to packets
 
 using FlowKey = std::tuple<GidBytes, GidBytes, BthService, uint32_t, uint32_t>;  // from, to, …, QP, source QP (UD)
@@ -74,7 +56,10 @@ class Reader {
     if (parsed.kind == ParsedFrame::Kind::kForeign) return skip("not RoCEv2");
     if (parsed.kind == ParsedFrame::Kind::kMalformed) return skip("malformed: " + parsed.what);
     RoceFrame& frame = parsed.frame;
-    if (!IsIcrcRight(frame)) return skip("ICRC wrong");
+    if (!IsIcrcRight(frame)) {
+      if (!IsSoftRoceFlush(frame)) return skip("ICRC wrong");
+      ++result_.flush_icrcs;
+    }
     if (!frame.info().valid) return skip("unknown opcode: " + OpcodeText(frame.bth.opcode));
     const BthService service = ServiceOf(frame.bth.opcode);
     if (service != BthService::kRc && service != BthService::kUc && service != BthService::kUd) {
@@ -82,14 +67,6 @@ class Reader {
     }
     Packet packet{number, bytes.time_ns, 0, frame.info().is_response, 0, {}};
     if (!packet.is_response) packet.flow = FlowOf(frame, service, packet.psn);
-    if (IsStandInNeeded(frame)) {
-      ++result_.stand_ins[OpcodeText(frame.bth.opcode)];
-      // Its responses look like those of a READ.
-      if (frame.info().response == BthOperation::kRdmaReadResponse) {
-        answered_by_read_.insert({packet.flow, packet.psn});
-      }
-      StandIn(frame);
-    }
     // VLAN tags belong to the network, not to the connection.
     frame.vlan.reset();
     frame.ethernet.ethertype = frame.is_ipv6 ? spec::Ethertype::kIpv6 : spec::Ethertype::kIpv4;
@@ -224,10 +201,6 @@ class Reader {
       flow.requester_qpn = packet.frame.bth.dest_qp;
       flow.has_responses = true;
       packet.psn = ExtendPsn(packet.frame.bth.psn, flow.highest_requested);
-      if (answered_by_read_.contains({packet.flow, packet.psn}) &&
-          packet.frame.info().operation == BthOperation::kRdmaReadResponse) {
-        StandIn(packet.frame);
-      }
     }
   }
 
@@ -276,6 +249,7 @@ class Reader {
     message.reth = frame.reth;
     message.atomic = frame.atomic_eth;
     message.deth = frame.deth;
+    message.feth = frame.feth;
     Continue(message, frame);
     return message;
   }
@@ -348,15 +322,30 @@ class Reader {
   }
 
   void FindRegions() {
+    FindRegions(/*whole=*/false);
+    FindRegions(/*whole=*/true);
+  }
+  // `whole`: what a FLUSH of a whole region says, which names its key only: the region is known by other requests.
+  void FindRegions(bool whole) {
     for (const Flow& flow : flows()) {
       for (const Message& message : flow.messages) {
         if (message.nak_psn) break;  // it and all later ones were not executed
+        if (whole != IsWholeFlush(message)) continue;
+        if (whole) {
+          const auto known = result_.regions.find({flow.responder, message.reth.rkey});
+          if (known != result_.regions.end()) known->second.flushed |= message.feth.placement;
+          continue;
+        }
         if (message.operation == BthOperation::kSend || message.reth.dma_length == 0) continue;
         const uint64_t first = message.reth.virtual_address, end = first + message.reth.dma_length;
         auto [at, is_new] = result_.regions.try_emplace({flow.responder, message.reth.rkey}, Region{first, end});
         at->second.first = std::min(at->second.first, first);
         at->second.end = std::max(at->second.end, end);
         Region& region = at->second;
+        if (message.operation == BthOperation::kFlush) {
+          region.flushed |= message.feth.placement;
+          continue;
+        }
         (IsWrite(message.operation)    ? region.written
          : IsAtomic(message.operation) ? region.changed
                                        : region.read) = true;
@@ -367,7 +356,6 @@ class Reader {
   Conversation result_;
   std::map<FlowKey, size_t> latest_;
   std::vector<std::map<uint64_t, RoceFrame>> requests_;  // by flow: each PSN once
-  std::set<std::pair<size_t, uint64_t>> answered_by_read_;
   std::map<ResponseKey, uint32_t> pairs_;
 };
 
@@ -379,6 +367,10 @@ uint64_t ExtendPsn(uint32_t psn, uint64_t reference) {
 
 bool IsAtomic(BthOperation operation) {
   return operation == BthOperation::kCompareSwap || operation == BthOperation::kFetchAdd;
+}
+
+bool IsWholeFlush(const Message& message) {
+  return message.operation == BthOperation::kFlush && message.feth.selectivity == spec::FlushSelectivity::kMemoryRegion;
 }
 
 bool IsWrite(BthOperation operation) {

@@ -22,12 +22,13 @@
 namespace vireo::sim {
 
 struct Message {
-  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request, compare_swap, fetch_add, atomic_write
+  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request, compare_swap, fetch_add, atomic_write, flush
   uint64_t first = 0, last = 0;    // PSNs, those of a READ's responses included
   bool is_whole = true;            // false: the capture ends within it
   std::vector<uint8_t> payload;    // sent data; READ, atomic operation: returned data, as far as recorded
   spec::Reth reth;                 // also where an atomic operation accesses memory
   spec::AtomicEth atomic;
+  spec::Feth feth;
   spec::Deth deth;
   std::optional<spec::Immdt> immediate;
   std::optional<uint32_t> invalidated;  // key of a SEND with invalidate
@@ -65,13 +66,14 @@ struct Packet {
   size_t flow = 0;
   bool is_response = false;
   uint64_t psn = 0;
-  RoceFrame frame;  // the stand-in, if Vireo does not support the operation
+  RoceFrame frame;
 };
 
 // The memory of one R_Key of one station: the range and access rights that accepted requests needed.
 struct Region {
   uint64_t first = 0, end = 0;                          // addresses
   bool written = false, read = false, changed = false;  // the last one: by atomic operations
+  uint8_t flushed = 0;                                  // spec::FlushPlacement
 };
 using RegionKey = std::pair<GidBytes, uint32_t>;
 
@@ -79,8 +81,8 @@ struct Conversation {
   std::vector<Flow> flows;
   std::vector<Packet> packets;  // in file order
   std::map<RegionKey, Region> regions;
-  std::map<std::string, uint64_t> stand_ins;  // frames by opcode
-  std::map<std::string, uint64_t> skipped;    // frames by reason
+  std::map<std::string, uint64_t> skipped;  // frames by reason
+  uint64_t flush_icrcs = 0;                 // frames with SoftRoceFlushIcrc
   // Requests that repeat a PSN with different bytes, which is not allowed. [IBTA vol. 1, 9.7.5.1.3]
   std::vector<std::string> contradictions;
 };
@@ -92,6 +94,8 @@ uint64_t ExtendPsn(uint32_t psn, uint64_t reference);
 // Number of PSNs that a request takes.
 uint64_t PsnsOf(const RoceFrame& request, spec::IbMtu path_mtu);
 bool IsAtomic(spec::BthOperation operation);
+// A FLUSH whose address and length mean nothing.
+bool IsWholeFlush(const Message& message);
 // Writes the bytes in its packets: also ATOMIC WRITE.
 bool IsWrite(spec::BthOperation operation);
 // The operand of an atomic operation as it is in memory: lowest byte first, as in the recorded hosts.

@@ -37,11 +37,14 @@ void DecodeFrame(const Frame& frame, uint64_t start_ns, bool quiet, Counts& coun
       break;
     case ParsedFrame::Kind::kRoce: {
       ++counts.roce;
-      const bool icrc = IsIcrcRight(parsed.frame), encodes = Encode(parsed.frame) == frame.bytes;
+      const bool is_soft_roce_flush = IsSoftRoceFlush(parsed.frame);
+      const bool icrc = IsIcrcRight(parsed.frame) || is_soft_roce_flush;
+      const bool encodes = Encode(parsed.frame, is_soft_roce_flush) == frame.bytes;
       failed = !icrc || !encodes;
       // With a wrong ICRC the re-encoded frame differs, too: report only the ICRC.
       const char* verdict = !parsed.frame.ip_options.empty() ? "icrc UNKNOWN (IPv4 options)"
                             : !icrc                          ? "icrc WRONG"
+                            : is_soft_roce_flush && encodes  ? "icrc of Linux' FLUSH, re-encodes"
                             : encodes                        ? "icrc ok, re-encodes"
                                                              : "icrc ok, RE-ENCODES DIFFERENTLY";
       line = fmt::format("{}{}  [{}]", FrameText(parsed.frame), parsed.frame.info().valid ? "" : " (unknown opcode)",

@@ -11,7 +11,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr std::array<AllowedDifference, 13> kAllowed = {{
+constexpr std::array<AllowedDifference, 14> kAllowed = {{
     {Allowed::kIpIdentification, "ip_identification",
      "meaningless where fragments are forbidden (RFC 6864, 4.1); Linux counts, Vireo sends 0"},
     {Allowed::kUdpSourcePort, "udp_source_port", "any value that is the same for a flow (IBTA A17.3.2)"},
@@ -34,6 +34,8 @@ constexpr std::array<AllowedDifference, 13> kAllowed = {{
      "error"},
     {Allowed::kHostMemory, "host_memory",
      "a READ returned bytes other than earlier requests had written: the recorded host wrote there"},
+    {Allowed::kFlushIcrc, "flush_icrc",
+     "the ICRC covers each header once (IBTA A17.3.3); Linux counts BTH, FETH and RETH of a FLUSH twice"},
 }};
 
 template <typename T>
@@ -85,6 +87,7 @@ std::vector<FieldDifference> CompareFields(const RoceFrame& recorded, const Roce
   if (info.has_atomic_eth) Compare("atomic_eth", recorded.atomic_eth, ours.atomic_eth, differences);
   if (info.has_atomic_ack_eth) Compare("atomic_ack_eth", recorded.atomic_ack_eth, ours.atomic_ack_eth, differences);
   if (info.has_aeth) Compare("aeth", recorded.aeth, ours.aeth, differences);
+  if (info.has_feth) Compare("feth", recorded.feth, ours.feth, differences);
   if (info.has_immdt) Compare("immdt", recorded.immdt, ours.immdt, differences);
   if (info.has_ieth) Compare("ieth", recorded.ieth, ours.ieth, differences);
   ComparePayload(recorded, ours, differences);

@@ -26,6 +26,7 @@ enum class Allowed : uint8_t {
   kBehindTheEnd,
   kShortReceive,
   kHostMemory,
+  kFlushIcrc,
 };
 
 struct AllowedDifference {

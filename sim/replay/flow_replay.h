@@ -25,6 +25,7 @@ class FlowReplay {
   // Call once.
   ReplayResult Run() {
     for (const std::string& line : conversation_.contradictions) result_.differences.Add(line);
+    for (uint64_t i = 0; i < conversation_.flush_icrcs; ++i) result_.differences.Allow(Allowed::kFlushIcrc);
     auto built = PeerNic::Build(options_.device, *options_.config, options_.capture_path);
     nic_ = std::move(built.nic);
     result_.error = nic_ == nullptr ? built.error : MakeAll();

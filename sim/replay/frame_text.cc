@@ -49,6 +49,11 @@ std::string ExtensionsText(const spec::OpcodeInfo& info, const uint8_t* extensio
     const auto atomic = spec::AtomicEth::Decode(at(info.atomic_eth_offset));
     text += fmt::format(" va={:#x} rkey={:#x}", atomic.virtual_address, atomic.rkey);
   }
+  if (info.has_feth) {
+    const auto feth = spec::Feth::Decode(at(info.feth_offset));
+    const char* selectivity = spec::ToString(feth.selectivity);
+    text += fmt::format(" placement={} of={}", feth.placement, selectivity != nullptr ? selectivity : "reserved");
+  }
   if (info.has_ieth) text += fmt::format(" ieth={:#x}", spec::Ieth::Decode(at(info.ieth_offset)).rkey);
   return text;
 }

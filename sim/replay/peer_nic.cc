@@ -101,6 +101,9 @@ host::Result<PeerNic::QueuePair> PeerNic::Connect(const Flow& flow, bool as_resp
     attributes.local_psn = attributes.remote_psn = psn;
     attributes.path_mtu = flow.path_mtu;
     attributes.access = device().all_access();
+    if (device().has_flush(spec::FlushPlacement::kPersistence)) {
+      attributes.access |= spec::IbAccessFlags::kFlushPersistent;
+    }
     attributes.max_rd_atomic = static_cast<uint8_t>(device().attributes().max_qp_init_rd_atom);
     attributes.max_dest_rd_atomic = static_cast<uint8_t>(max_reads());
     status = pair.qp->Connect(attributes);
@@ -130,7 +133,8 @@ host::Result<PeerNic::Memory> PeerNic::Allocate(uint64_t first, uint64_t bytes, 
   memory.buffer = std::move(buffer).value();
   std::vector<uint64_t> addresses;
   for (uint64_t page = 0; page < pages; ++page) addresses.push_back(memory.buffer->address() + page * kPage);
-  auto region = pd_->Register(first, bytes, access, 0, addresses, invalidatable);
+  const bool is_pmem = (access & spec::IbAccessFlags::kFlushPersistent) != 0;
+  auto region = pd_->Register(first, bytes, access, 0, addresses, invalidatable, is_pmem);
   if (!region.ok()) return region.error();
   memory.region = *region;
   return memory;

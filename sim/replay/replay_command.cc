@@ -66,9 +66,6 @@ void Print(const Conversation& conversation, const ReplayResult& result) {
   fmt::print("  {} flows, {} frames fed, {} sent, {} compared, {} messages checked\n", conversation.flows.size(),
              result.fed, result.sent, result.compared, result.messages);
   for (const auto& [what, count] : conversation.skipped) fmt::print("  skipped: {} frames: {}\n", count, what);
-  for (const auto& [what, count] : conversation.stand_ins) {
-    fmt::print("  not served: {} frames {}: replaced by a stand-in\n", count, what);
-  }
   for (const Flow& flow : conversation.flows) {
     if (!flow.hole) continue;
     fmt::print("  note: queue pair {:#x}: PSN {} is missing in the capture: later packets are not replayed\n",

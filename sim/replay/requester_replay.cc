@@ -154,6 +154,12 @@ class Requester final : public FlowReplay {
         for (size_t i = message.payload.size(); i-- > 0;)
           request.compare_add = request.compare_add << 8 | message.payload[i];
         break;
+      case BthOperation::kFlush:
+        request.opcode = spec::IbWrOpcode::kFlush;
+        request.flush_length = message.reth.dma_length;
+        request.flush_placement = message.feth.placement;
+        request.flush_selectivity = message.feth.selectivity;
+        break;
       case BthOperation::kFetchAdd:
         request.opcode = spec::IbWrOpcode::kAtomicFetchAndAdd;
         request.compare_add = message.atomic.swap_add_data;

@@ -75,6 +75,8 @@ class Responder final : public FlowReplay {
       uint32_t access = region.written ? spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite : 0;
       if (region.read) access |= spec::IbAccessFlags::kRemoteRead;
       if (region.changed) access |= spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteAtomic;
+      if ((region.flushed & spec::FlushPlacement::kGlobalVisibility) != 0) access |= spec::IbAccessFlags::kFlushGlobal;
+      if ((region.flushed & spec::FlushPlacement::kPersistence) != 0) access |= spec::IbAccessFlags::kFlushPersistent;
       auto memory = nic_->Allocate(region.first, region.end - region.first, access);
       if (!memory.ok()) return fmt::format("memory of R_Key {:#x}: {}", key.second, host::ToString(memory.error()));
       Target& target = targets_[key];
@@ -145,7 +147,8 @@ class Responder final : public FlowReplay {
     const bool is_atomic = IsAtomic(info.operation);
     const bool is_new = packet.psn == side.expected && !side.has_ended && side.pair.qp != nullptr;
     ++side.times[packet.psn];
-    const bool is_held = is_read || is_atomic || info.operation == BthOperation::kAtomicWrite;
+    const bool is_held =
+        is_read || is_atomic || info.operation == BthOperation::kAtomicWrite || info.operation == BthOperation::kFlush;
     if (is_held && !side.has_ended && packet.psn <= side.expected) {
       if (++reads_ > nic_->max_reads()) WaitUntilIdle(), reads_ = 1;
     }
@@ -196,11 +199,13 @@ class Responder final : public FlowReplay {
     if (!message.nak_psn || message.nak != spec::NakCode::kRemoteAccessError) return false;
     for (const auto& [key, region] : conversation_.regions) {
       if (key.second != message.reth.rkey) continue;
-      const bool is_inside = message.reth.virtual_address >= region.first &&
-                             message.reth.virtual_address + message.reth.dma_length <= region.end;
-      const bool has_right = IsWrite(message.operation)    ? region.written
-                             : IsAtomic(message.operation) ? region.changed
-                                                           : region.read;
+      const bool is_inside =
+          IsWholeFlush(message) || (message.reth.virtual_address >= region.first &&
+                                    message.reth.virtual_address + message.reth.dma_length <= region.end);
+      const bool has_right = message.operation == BthOperation::kFlush ? (message.feth.placement & ~region.flushed) == 0
+                             : IsWrite(message.operation)              ? region.written
+                             : IsAtomic(message.operation)             ? region.changed
+                                                                       : region.read;
       return is_inside && has_right;
     }
     return true;

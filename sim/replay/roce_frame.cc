@@ -2,6 +2,7 @@
 #include "sim/replay/roce_frame.h"
 
 #include <fmt/format.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 
@@ -142,13 +143,13 @@ ParsedFrame ParseRoceFrame(std::span<const uint8_t> bytes) {
   return parsed;
 }
 
-std::vector<uint8_t> Encode(const RoceFrame& frame) {
+std::vector<uint8_t> Encode(const RoceFrame& frame, bool is_soft_roce_flush) {
   std::vector<uint8_t> bytes;
   Append(bytes, frame.ethernet);
   if (frame.vlan) Append(bytes, *frame.vlan);
   const std::vector<uint8_t> datagram = Datagram(frame);
   Append(bytes, datagram);
-  const uint32_t icrc = Icrc(frame, datagram);
+  const uint32_t icrc = is_soft_roce_flush ? SoftRoceFlushIcrc(frame) : Icrc(frame, datagram);
   for (unsigned i = 0; i < spec::kIcrcBytes; ++i) bytes.push_back(static_cast<uint8_t>(icrc >> 8 * i));
   Append(bytes, frame.trailer);
   return bytes;
@@ -174,6 +175,15 @@ void Complete(RoceFrame& frame) {
 
 bool IsIcrcRight(const RoceFrame& frame) {
   return frame.ip_options.empty() && Icrc(frame, Datagram(frame)) == frame.icrc;
+}
+uint32_t SoftRoceFlushIcrc(const RoceFrame& frame) {
+  const std::vector<uint8_t> datagram = Datagram(frame);
+  const size_t bth = (frame.is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes) + spec::Udp::kBytes;
+  return libdeflate_crc32(model::IcrcCompute(datagram, frame.is_ipv6), &datagram.at(bth), datagram.size() - bth);
+}
+bool IsSoftRoceFlush(const RoceFrame& frame) {
+  return frame.bth.opcode == spec::BthOpcode::kRcFlush && frame.ip_options.empty() &&
+         frame.icrc == SoftRoceFlushIcrc(frame);
 }
 bool IsChecksumRight(const RoceFrame& frame) { return frame.is_ipv6 || Checksum(Ipv4Header(frame)) == 0; }
 

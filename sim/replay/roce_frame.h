@@ -82,11 +82,18 @@ struct ParsedFrame {
 ParsedFrame ParseRoceFrame(std::span<const uint8_t> bytes);
 
 // The bytes of a frame; the ICRC is computed, all other fields are taken as they are. A valid frame encodes to itself.
-std::vector<uint8_t> Encode(const RoceFrame& frame);
+// `is_soft_roce_flush`: with SoftRoceFlushIcrc.
+std::vector<uint8_t> Encode(const RoceFrame& frame, bool is_soft_roce_flush = false);
 // After a change: sets lengths, pad and IPv4 checksum according to headers and payload.
 void Complete(RoceFrame& frame);
 // Whether the frame's ICRC is right. [IBTA vol. 1, A17.3.3]
 bool IsIcrcRight(const RoceFrame& frame);
+// The ICRC that Linux' Soft-RoCE gives a FLUSH request, 6.2 to 6.12 at least, instead of the standard's: its table of
+// opcodes has no place of the payload for it [drivers/infiniband/sw/rxe/rxe_opcode.c, IB_OPCODE_RC_FLUSH], so that it
+// counts BTH, FETH and RETH once more as payload.
+uint32_t SoftRoceFlushIcrc(const RoceFrame& frame);
+// Whether the frame is a FLUSH request with that ICRC.
+bool IsSoftRoceFlush(const RoceFrame& frame);
 // Whether the IPv4 header checksum is right; true for IPv6.
 bool IsChecksumRight(const RoceFrame& frame);
 
