@@ -41,7 +41,11 @@ std::string TextOf(const std::string& path) {
 
 Guest::Booted Guest::Start(const GuestSetup& setup) {
   const bool has_nic = !setup.nic.empty(), has_vfio = !setup.vfio.empty(), has_pvrdma = !setup.pvrdma.empty();
-  const std::string role = has_nic ? "driver" : has_vfio ? "vfio" : has_pvrdma ? "pvrdma" : "softroce";
+  const std::string role = has_nic          ? "driver"
+                           : has_vfio       ? "vfio"
+                           : has_pvrdma     ? "pvrdma"
+                           : setup.has_peer ? "peer"
+                                            : "softroce";
   std::vector<std::string> prepare = {"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", role};
   if (!setup.kernel.empty()) prepare.insert(prepare.end(), {"--kernel", setup.kernel});
   Program build(prepare, {}, /*yields=*/false);
@@ -84,6 +88,7 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
       if (setup.has_root) command.emplace_back("--root");
     } else {
       command.insert(command.end(), {"--wire", setup.wire});
+      if (setup.has_peer) command.emplace_back("--peer");
     }
   }
   if (!setup.kernel.empty()) command.insert(command.end(), {"--kernel", setup.kernel});

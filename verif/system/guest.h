@@ -31,8 +31,9 @@ struct GuestSetup {
   std::vector<std::string> vfio{};  // role vfio: sockets of exported NICs
   std::string pvrdma{};             // role pvrdma: socket of the function
   std::string link{};               // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
-  std::string kernel{};             // roles driver and vfio: of this release of Debian; "": of this machine's
+  std::string kernel{};             // not of role pvrdma: of this release of Debian; "": of this machine's
   std::string program{};            // a program that the guest has in /bin
+  bool has_peer = false;            // role softroce: verbs_peer (guest/verbs_peer.cc) is in /bin; needs kernel "trixie"
   bool has_root = false;            // role pvrdma: 9p file system "root": this machine's files, for reading
   unsigned host = 200;              // eth0 is 10.0.0.HOST
   unsigned cpus = 1, memory_mib = 256;

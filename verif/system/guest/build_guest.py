@@ -92,11 +92,24 @@ class Packages:
         try:
             depends = self.apt("apt-cache", "depends", "linux-image-amd64").decode()
             name = re.search(r"Depends: (linux-image-\S+)", depends)[1]
-            shown = self.apt("apt-cache", "show", "--no-all-versions", name).decode()
-            return name, re.search(r"^Version: (\S+)", shown, re.M)[1]
+            return name, self.version(name)
         except (subprocess.CalledProcessError, FileNotFoundError, TypeError):
             of = f" of {self.release}" if self.release else "; run `apt-get update`"
             raise Unavailable(f"apt has no package linux-image-amd64{of}") from None
+
+    def version(self, name):
+        """The newest one in the lists."""
+        return re.search(r"^Version: (\S+)", self.shown([name]), re.M)[1]
+
+    def versions(self, names):
+        found = dict(re.findall(r"^Package: (\S+)$.*?^Version: (\S+)$", self.shown(names), re.M | re.S))
+        return {name: found[name] for name in names}
+
+    def shown(self, names):
+        try:
+            return self.apt("apt-cache", "show", "--no-all-versions", *names).decode()
+        except (subprocess.CalledProcessError, FileNotFoundError):
+            raise Unavailable(f"apt has no package {' or '.join(names)}{f' of {self.release}' if self.release else ''}") from None
 
     def download(self, name, version, folder):
         try:

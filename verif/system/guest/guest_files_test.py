@@ -15,6 +15,7 @@ import unittest
 
 import bench
 import build_guest
+import build_peer
 import build_pvrdma
 import qemu
 
@@ -233,12 +234,27 @@ class Scripts(unittest.TestCase):
         self.assertIn(f"{self.folder.name}/trixie/initramfs", words)
         self.assertIn("unix:/tmp/monitor,server=on,wait=off", words)
 
+    def test_guest_with_the_peer_has_files_of_its_own(self) -> None:
+        options = qemu.parse([self.folder.name, "--wire", "/tmp/a", "--tcp-port", "1", "--kernel", "trixie", "--peer"])
+        self.assertIn(f"{self.folder.name}/trixie/{build_peer.INITRAMFS}", qemu.command(pathlib.Path(self.folder.name), options))
+
+    def test_peer_that_cannot_be_compiled_is_named(self) -> None:
+        self.fake("g++", "echo 'fatal error: infiniband/verbs.h: none' >&2; exit 1")
+        with self.assertRaisesRegex(build_guest.Unavailable, "g\\+\\+ cannot compile verbs_peer.cc: fatal error: infiniband/verbs.h: none"):
+            build_peer.compile_program(self.target.parent, self.target)
+
+    def test_library_of_the_peer_that_is_missing_is_named(self) -> None:
+        with self.assertRaisesRegex(build_guest.Unavailable, "the packages of trixie have no ld-linux-x86-64.so.2"):
+            build_peer.add_root(self.target.parent, self.target.parent / "root")
+
     def test_invalid_options_are_refused(self) -> None:
         for script, arguments, message in (
                 ("qemu.py", ["x"], "either --nic, --vfio, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic, --vfio, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--nic", "a", "--pvrdma", "b"], "either --nic, --vfio, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--wire", "b"], "--wire needs --tcp-port"),
+                ("qemu.py", ["x", "--wire", "b", "--tcp-port", "1", "--peer"], "verbs_peer needs --kernel trixie"),
+                ("qemu.py", ["x", "--only-build", "peer"], "verbs_peer needs --kernel trixie"),
                 ("qemu.py", ["x", "--pvrdma", "a"], "--pvrdma needs --link OWN,PEER"),
                 ("qemu.py", ["x", "--pvrdma", "a", "--link", "b,c", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
                 ("qemu.py", ["x", "--only-build", "pvrdma", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),

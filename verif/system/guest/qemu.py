@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import build_guest
+import build_peer
 import build_pvrdma
 
 SUITE = "trixie"
@@ -78,10 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                                                 "receive queues)")
 
 
-def prepare(files: pathlib.Path, has_nics: bool, has_pvrdma: bool = False, kernel: str = "") -> None:
+def prepare(files: pathlib.Path, has_nics: bool, has_pvrdma: bool = False, kernel: str = "", has_peer: bool = False) -> None:
     """Builds what is missing, or raises Unavailable."""
     if has_pvrdma:
         build_pvrdma.prepare(files)
+    elif has_peer:
+        build_peer.prepare(files)
     else:
         build_guest.prepare(files, kernel)
     if has_nics or has_pvrdma:
@@ -136,7 +139,7 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
             raise build_guest.Unavailable(f"the path of the socket {socket} is too long: {MOST_SOCKET_BYTES} bytes at most")
     role = "driver" if options.nic else "vfio" if options.vfio else "pvrdma" if options.pvrdma else "softroce"
     own = build_guest.folder_of(files, options.kernel)
-    initramfs = str(own / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs"))
+    initramfs = str(own / (build_pvrdma.INITRAMFS if options.pvrdma else build_peer.INITRAMFS if options.peer else "initramfs"))
     if options.program:
         initramfs = initramfs_with(pathlib.Path(initramfs), options.program)
     # hpet: on a busy machine the kernel measures a wrong rate of the processor's counter, up to twice the true one, and its
@@ -178,7 +181,7 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path, help="folder of the guest's files, and of QEMU")
-    parser.add_argument("--only-build", choices=["softroce", "driver", "vfio", "pvrdma"], help="build what a guest of this role needs, and exit")
+    parser.add_argument("--only-build", choices=["softroce", "driver", "vfio", "pvrdma", "peer"], help="build what a guest of this role needs, and exit")
     parser.add_argument("--nic", action="append", default=[], metavar="SOCKET", help="an exported NIC; can be repeated")
     parser.add_argument("--vfio", action="append", default=[], metavar="SOCKET",
                         help="an exported NIC behind an IOMMU, for programs in the guest (Linux' VFIO); can be repeated")
@@ -188,6 +191,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--link", metavar="OWN,PEER", help="with --pvrdma: datagram sockets of the Ethernet link to another guest")
     parser.add_argument("--root", action="store_true", help="with --pvrdma: this machine's files, for reading, as 9p file system `root`")
     parser.add_argument("--wire", metavar="SOCKET", help="the simulator's wire, for Soft-RoCE; with --tcp-port")
+    parser.add_argument("--peer", action="store_true", help="with --wire and --kernel trixie: the guest has verbs_peer")
     parser.add_argument("--tcp-port", type=int, help="with --wire and --pvrdma: the guest's TCP port that is also 127.0.0.1's")
     parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
     parser.add_argument("--serial", default="mon:stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
@@ -204,6 +208,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.error("--pvrdma needs --link OWN,PEER")
     if options.root and not options.pvrdma:
         parser.error("--root needs --pvrdma")
+    if (options.peer or options.only_build == "peer") and options.kernel != build_peer.RELEASE:
+        parser.error(f"verbs_peer needs --kernel {build_peer.RELEASE}")
     if options.wire and options.tcp_port is None:
         parser.error("--wire needs --tcp-port")
     return options
@@ -214,7 +220,8 @@ def main() -> int:
     files = options.directory.resolve()
     try:
         if options.only_build:
-            prepare(files, options.only_build in ("driver", "vfio"), options.only_build == "pvrdma", options.kernel)
+            prepare(files, options.only_build in ("driver", "vfio"), options.only_build == "pvrdma", options.kernel,
+                    options.only_build == "peer")
             return 0
         words = command(files, options)
     except build_guest.Unavailable as error:
