@@ -35,6 +35,14 @@ def stamp(target: pathlib.Path, versions: dict[str, str]) -> str:
     return (target / "stamp").read_text() + "".join(f"{name} {version}\n" for name, version in versions.items()) + f"{sources}\n"
 
 
+def newest(packages: build_guest.Packages) -> dict[str, str]:
+    """Versions of the packages."""
+    try:
+        return packages.versions([HEADERS, *LIBRARIES])
+    except KeyError as missing:
+        raise build_guest.Unavailable(f"apt has no package {missing.args[0]} of {RELEASE}") from None
+
+
 def compile_program(tree: pathlib.Path, program: pathlib.Path) -> None:
     source = pathlib.Path(__file__).resolve().parent / "verbs_peer.cc"
     try:
@@ -66,11 +74,10 @@ def prepare(target: pathlib.Path) -> None:
     folder = build_guest.folder_of(target, RELEASE)
     packages = build_guest.Packages(RELEASE, folder / "apt")
     stamp_file = folder / f"{INITRAMFS}.stamp"
-    names = [HEADERS, *LIBRARIES]
-    if (folder / INITRAMFS).exists() and stamp_file.exists() and stamp_file.read_text() == stamp(folder, packages.versions(names)):
+    if (folder / INITRAMFS).exists() and stamp_file.exists() and stamp_file.read_text() == stamp(folder, newest(packages)):
         return
     packages.update()
-    versions = packages.versions(names)
+    versions = newest(packages)
     wanted = stamp(folder, versions)
     print(f"== guest: compiling verbs_peer for libibverbs of {RELEASE} (6 MB), about 10 s", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:

@@ -243,6 +243,11 @@ class Scripts(unittest.TestCase):
         with self.assertRaisesRegex(build_guest.Unavailable, "g\\+\\+ cannot compile verbs_peer.cc: fatal error: infiniband/verbs.h: none"):
             build_peer.compile_program(self.target.parent, self.target)
 
+    def test_package_of_the_peer_that_is_missing_is_named(self) -> None:
+        self.fake("apt-cache", "printf 'Package: libc6\\nVersion: 1\\n'")
+        with self.assertRaisesRegex(build_guest.Unavailable, "apt has no package libibverbs-dev of trixie"):
+            build_peer.newest(build_guest.Packages())
+
     def test_library_of_the_peer_that_is_missing_is_named(self) -> None:
         with self.assertRaisesRegex(build_guest.Unavailable, "the packages of trixie have no ld-linux-x86-64.so.2"):
             build_peer.add_root(self.target.parent, self.target.parent / "root")
