@@ -87,7 +87,7 @@ class VerbsEnd {
 inline constexpr spec::IbMtu kEndMtu = spec::IbMtu::kMtu1024;
 inline constexpr uint8_t kEndReads = 4;  // READs, atomic operations, ATOMIC WRITEs, FLUSHes of a connection
 
-// Through the service of a simulator, which must outlive it. `pmem`: memory of files is persistent.
+// Through the service of a simulator, which must outlive it. A region of a file is persistent memory.
 std::unique_ptr<VerbsEnd> OpenVireoEnd(const std::string& socket);
 // verbs_peer of a guest (guest/verbs_peer.cc), which must run, at this TCP port of this machine.
 std::unique_ptr<VerbsEnd> OpenLinuxEnd(unsigned port);
