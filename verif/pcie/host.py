@@ -69,19 +69,22 @@ class UserRegisters(PciCap):
 class Host:
     """Root complex, block and memory. `reads` says how the device's reads are answered: see answer_read."""
 
-    def __init__(self, dut, max_payload=256):
+    def __init__(self, dut, max_payload=256, cfg_mgmt=False):
         self.dut = dut
         self.config = os.environ["VIREO_CONFIG"]
         self.random = random.Random(cocotb.RANDOM_SEED)
         wide = len(dut.s_axis_rq_tdata) == 512
         # By name, before a bus lists all signals: what a list names in Verilator 5.006 are copies of the inputs.
-        source = (pathlib.Path(__file__).parent / f"{os.environ['TOPLEVEL']}.sv").read_text(encoding="utf-8")
+        source = (pathlib.Path(os.environ["VIREO_TOP_FOLDER"]) / f"{os.environ['TOPLEVEL']}.sv").read_text(encoding="utf-8")
         for name in re.findall(r"^  (?:in|out)put .* (\w+),?$", source, re.MULTILINE):
             getattr(dut, name)
         for name in ("cfg_flr_in_process", "cfg_ext_read_received", "cfg_ext_write_received", "cfg_ext_register_number", "extended_tags",
                      "cfg_ext_function_number", "cfg_ext_write_data", "cfg_ext_write_byte_enable"):
             getattr(dut, name).setimmediatevalue(0)
         dut.pcie_tfc_nph_av.setimmediatevalue(15)
+        management = {name: getattr(dut, name) for name in (
+            "cfg_mgmt_addr", "cfg_mgmt_function_number", "cfg_mgmt_write", "cfg_mgmt_write_data", "cfg_mgmt_byte_enable",
+            "cfg_mgmt_read", "cfg_mgmt_read_data", "cfg_mgmt_read_write_done")} if cfg_mgmt else {}
         self.rc = RootComplex()
         self.rc.max_payload_size = (max_payload // 128).bit_length() - 1
         self.block = UltraScalePlusPcieDevice(
@@ -96,7 +99,8 @@ class Host:
             pcie_rq_seq_num1=dut.pcie_rq_seq_num1, pcie_rq_seq_num_vld1=dut.pcie_rq_seq_num_vld1,
             pcie_cq_np_req=dut.pcie_cq_np_req,
             cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req, cfg_function_status=dut.cfg_function_status,
-            cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable, cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask)
+            cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable, cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask,
+            **management)
         dut.user_reset.setimmediatevalue(1)  # the model begins a reset two cycles later: what the last test left must not be seen
         self.streams = {"cq": self.block.cq_source, "rc": self.block.rc_source, "cc": self.block.cc_sink, "rq": self.block.rq_sink}
         self.function = self.block.functions[0]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a simulator of a top in which cocotb runs tests, and runs one module of tests in it.
 
-`run.py build DIR TOP CONFIG_INDEX SOURCE …` and `run.py test DIR TOP CONFIG_NAME MODULE`. Verilator returns 0 when a test
-fails: what cocotb reports decides."""
+`run_cocotb.py build DIR TOP -GNAME=VALUE … SOURCE …` and `run_cocotb.py test DIR TOP CONFIG_NAME MODULE FOLDER …`, where MODULE and
+what it imports are in FOLDERs, the top in the first one or in rtl/. Verilator returns 0 when a test fails: what cocotb reports decides."""
 
 import os
 import pathlib
@@ -13,36 +13,35 @@ import xml.etree.ElementTree
 
 import cocotb
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = pathlib.Path(cocotb.__file__).parent / "libs"
 MAIN = pathlib.Path(cocotb.__file__).parent / "share/lib/verilator/verilator.cpp"
 
 
-def build(folder, top, config_index, *sources):
+def build(folder, top, *arguments):
     # Tests reach the ports of the top and nothing else.
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ports = folder / "ports.vlt"
     ports.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n', encoding="utf-8")
     command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "--vpi", "--assert", "--timescale", "1ns/1ps", "--prefix", "Vtop",
-               "-Mdir", str(folder), f"-GConfigIndex={config_index}", "--top-module", top, "-Wno-fatal", "-Wno-lint",
+               "-Mdir", str(folder), "--top-module", top, "-Wno-fatal", "-Wno-lint",
                "--output-split", "20000", "-CFLAGS", "-O1 -g0",
-               "-LDFLAGS", f"-Wl,-rpath,{LIBRARIES} -L{LIBRARIES} -lcocotbvpi_verilator", "-o", "simulator", str(MAIN), str(ports), *sources]
+               "-LDFLAGS", f"-Wl,-rpath,{LIBRARIES} -L{LIBRARIES} -lcocotbvpi_verilator", "-o", "simulator", str(MAIN), str(ports), *arguments]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "OBJCACHE": "ccache"}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stdout[-4000:] + done.stderr[-8000:])
 
 
-def test(folder, top, config_name, module):
+def test(folder, top, config_name, module, *folders):
     folder = pathlib.Path(folder).resolve()
     results = folder / f"{module}.xml"
     results.unlink(missing_ok=True)
     seed = os.environ.get("VIREO_SEED") or (ROOT / "verif/seed").read_text(encoding="utf-8").strip()
     environment = {
-        **os.environ, "MODULE": module, "TOPLEVEL": top, "TOPLEVEL_LANG": "verilog", "VIREO_CONFIG": config_name,
+        **os.environ, "MODULE": module, "TOPLEVEL": top, "TOPLEVEL_LANG": "verilog", "VIREO_CONFIG": config_name, "VIREO_TOP_FOLDER": folders[0],
         "RANDOM_SEED": str(int(seed, 0) & 0x7fffffff), "COCOTB_RESULTS_FILE": str(results), "COCOTB_LOG_LEVEL": "INFO",
-        "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1", "COCOTB_REDUCED_LOG_FMT": "1",
+        "PYTHONPATH": os.pathsep.join([*folders, *sys.path]), "PYTHONDONTWRITEBYTECODE": "1", "COCOTB_REDUCED_LOG_FMT": "1",
         "LD_LIBRARY_PATH": str(LIBRARIES),
     }
     print(f"VIREO_SEED={seed}", flush=True)
