@@ -41,9 +41,11 @@ def load(path=LIST):
         proof.setdefault("sets", [""])
         proof.setdefault("free", [])
         proof.setdefault("apart", False)
+        proof.setdefault("multiclock", False)
+        proof.setdefault("lists", [])
         proof.setdefault("steps", 8)
         proof.setdefault("mutant", [])
-        rtl = next((p.relative_to(ROOT) for p in yosys.sources() if p.stem == proof["module"]), None)
+        rtl = next((p.relative_to(ROOT) for p in yosys.sources(*proof["lists"]) if p.stem == proof["module"]), None)
         for mutant in proof["mutant"]:
             mutant.setdefault("file", str(rtl))
             mutant.setdefault("steps", proof["steps"])
@@ -81,12 +83,14 @@ def spoiled(mutant):
 def elaboration(proof, setting, instead):
     """Commands that build the problem: one flat module, memories as registers, reduced to the assertions' cone of influence."""
     files = [str(instead.get(str(path), path)) for path in
-             [*(p.relative_to(ROOT) for p in yosys.sources()), "verif/formal/vireo_formal_reset.sv", *proof["checkers"]]]
+             [*(p.relative_to(ROOT) for p in yosys.sources(*proof["lists"])), "verif/formal/vireo_formal_reset.sv", *proof["checkers"]]]
     generics = " ".join(f"-G {name}={value}" for name, value in parameters.parameters(setting.split()).items())
     top = proof["top"]
     return ["design -reset",
             f"read_slang --threads 1 -Werror=unconnected-input-port --no-implicit-memories --top {top} {generics} {' '.join(files)}",
-            f"hierarchy -check -top {top}", "proc -noopt", "flatten -noscopeinfo", "async2sync", "chformal -lower", "delete -output o:*",
+            f"hierarchy -check -top {top}", "proc -noopt", "flatten -noscopeinfo",
+            # A step is a cycle of the one clock, or with several any time between two edges, of which each clock has one or none.
+            "clk2fflogic" if proof["multiclock"] else "async2sync", "chformal -lower", "delete -output o:*",
             *(line for wire in proof["free"] for line in (f"select -assert-count 1 w:{wire}", f"cutpoint w:{wire}")),
             *([CUT] if proof["method"] == "any state" else []), "opt_expr", "opt_clean -purge"]
 

@@ -18,7 +18,7 @@ def entry(claim, **other):
     """A proof of verif/formal/bad/bad_proof.sv, with defaults filled in."""
     mutant = dict(MUTANT, file="rtl/common/vireo_slice.sv", steps=8)
     return {"name": f"bad{claim}", "module": "vireo_slice", "top": "bad_proof", "checkers": ["verif/formal/bad/bad_proof.sv"],
-            "sets": [f"Claim={claim}"], "method": "induction", "property": "none", "steps": 10, "free": [], "apart": False,
+            "sets": [f"Claim={claim}"], "method": "induction", "property": "none", "steps": 10, "free": [], "apart": False, "multiclock": False, "lists": [],
             "mutant": [mutant]} | other
 
 

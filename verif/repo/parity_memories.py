@@ -17,10 +17,11 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CELLS = ["vireo_ram_1r1w", "vireo_table", "vireo_fifo", "vireo_queue_state", "vireo_index_set", "vireo_context_table"]
+CELLS = ["vireo_ram_1r1w", "vireo_ram_2clk", "vireo_table", "vireo_fifo", "vireo_async_fifo", "vireo_queue_state", "vireo_index_set",
+         "vireo_context_table"]
 COVERED = "vireo_context_table"
 # All others clear themselves after a reset, or show what was pushed since.
-KEPT_OVER_RESET = {"vireo_ram_1r1w", "array"}
+KEPT_OVER_RESET = {"vireo_ram_1r1w", "vireo_ram_2clk", "array"}
 # The cells themselves, and what contains no memory but those.
 CELL_FILES = {f"{cell}.sv" for cell in CELLS}
 SHORTEST_REASON = 12
