@@ -375,10 +375,10 @@ def main():
     if not yosys.PROGRAM.exists():
         sys.exit("Yosys is not installed; run ./vireo setup")
     (WORK / "cache").mkdir(parents=True, exist_ok=True)
-    sources = yosys.sources(*(["pcie.f"] if options.modules else []))  # the bridge is no part of the device
+    sources = yosys.sources(*(["pcie.f", "mac.f"] if options.modules else []))  # what is around the device
     unknown = set(options.modules) - set(modules(sources))
     if unknown:
-        sys.exit(f"no such module in rtl/sources.f or rtl/pcie.f: {', '.join(sorted(unknown))}; known: {', '.join(modules(sources))}")
+        sys.exit(f"no such module in rtl/sources.f, rtl/pcie.f or rtl/mac.f: {', '.join(sorted(unknown))}; known: {', '.join(modules(sources))}")
     config_names = [options.config] if options.config else COMPARED if options.modules else list(TARGETS)
     rows, errors, found = [], [], {}
     if options.refusals:
