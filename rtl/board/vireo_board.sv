@@ -59,9 +59,9 @@ module vireo_board
 
   // verilator lint_off PINCONNECTEMPTY
   vireo_board_front #(
-    .Config,
+    .Config(Config),
     .HasProcessor(32'(MemoryWords != 0)),
-    .CyclesPerBit
+    .CyclesPerBit(CyclesPerBit)
   ) u_front (
     .clk_i,
     .rst_ni,
@@ -145,8 +145,8 @@ module vireo_board
 
   // verilator lint_off PINCONNECTEMPTY
   vireo_nic #(
-    .ConfigIndex,
-    .Config
+    .ConfigIndex(ConfigIndex),
+    .Config(Config)
   ) u_nic (
     .clk_i(device_clk),
     .rst_ni(device_rst_n),
@@ -252,8 +252,8 @@ module vireo_board
     assign waiting = processor_waiting || !run_q;
 
     vireo_control_processor #(
-      .MemoryWords,
-      .WatchdogBits,
+      .MemoryWords(MemoryWords),
+      .WatchdogBits(WatchdogBits),
       .CyclesPerBit(ConsoleCyclesPerBit)
     ) u_processor (
       .clk_i(processor_clk),

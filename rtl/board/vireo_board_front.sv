@@ -91,7 +91,7 @@ module vireo_board_front
 
   if (CyclesPerBit != 0) begin : g_serial
     vireo_uart_receiver #(
-      .CyclesPerBit
+      .CyclesPerBit(CyclesPerBit)
     ) u_receiver (
       .clk_i,
       .rst_ni,
@@ -100,7 +100,7 @@ module vireo_board_front
       .data_o(rx_data)
     );
     vireo_console #(
-      .CyclesPerBit
+      .CyclesPerBit(CyclesPerBit)
     ) u_transmitter (
       .clk_i,
       .rst_ni,
@@ -137,8 +137,8 @@ module vireo_board_front
     .event_data_i(event_data)
   );
   vireo_bridge #(
-    .Config,
-    .HasProcessor
+    .Config(Config),
+    .HasProcessor(HasProcessor)
   ) u_bridge (
     .clk_i,
     .rst_ni,

@@ -280,7 +280,7 @@ module vireo_control_processor
   end
 
   vireo_console #(
-    .CyclesPerBit
+    .CyclesPerBit(CyclesPerBit)
   ) u_console (
     .clk_i,
     .rst_ni,
