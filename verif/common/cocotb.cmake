@@ -25,6 +25,6 @@ function(vireo_cocotb_tests top config)
   foreach(test IN LISTS ARG_TESTS)
     add_test(NAME verif.${area}.${test}.${config}
              COMMAND ${VIREO_COCOTB_RUN} test ${folder} ${top} ${config} ${test}_test ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_FOLDERS})
-    set_tests_properties(verif.${area}.${test}.${config} PROPERTIES TIMEOUT 300)
+    set_tests_properties(verif.${area}.${test}.${config} PROPERTIES TIMEOUT 600)
   endforeach()
 endfunction()

@@ -45,7 +45,7 @@ def test(folder, top, config_name, module, *folders):
         "LD_LIBRARY_PATH": str(LIBRARIES),
     }
     print(f"VIREO_SEED={seed}", flush=True)
-    subprocess.run([str(folder / "simulator")], cwd=folder, env=environment, check=True, timeout=240)
+    subprocess.run([str(folder / "simulator")], cwd=folder, env=environment, check=True, timeout=540)
     if not results.exists():
         sys.exit("no results")
     cases = list(xml.etree.ElementTree.parse(results).iter("testcase"))
