@@ -36,11 +36,25 @@ module vireo_csr_counters
     return address >= first && 32'(address) < 32'(first) + 4 * words;
   endfunction
 
-  logic [Counters-1:0][31:0] counter_d, counter_q;
+  // A counter is a sum in a memory and what came since, in a few flip-flops: 24 counters of 32 bits in flip-flops, each with
+  // an adder, were half of the register block. What came is moved to the sums, one counter per cycle, so it is at most
+  // two for each cycle of a round.
+  localparam int unsigned NewBits = $clog2(2 * Counters + 1);
+
+  logic [31:0] sum [Counters];
+  logic [Counters-1:0] summed_q;                  // the memory has its sum; else that is 0
+  logic [Counters-1:0][NewBits-1:0] new_d, new_q;  // what came since
   logic [Counters-1:0][1:0] counts;
-  logic [CounterBits-1:0] read;  // which is read
-  logic changes;                 // any of them
-  logic [32:0] count;
+  logic [CounterBits-1:0] read;     // which is read
+  logic [CounterBits-1:0] moved_q;  // which is moved
+  logic moves;                      // there is something to move
+  logic moved_is_read;
+
+  function automatic logic [31:0] saturated(input logic [31:0] old, input logic is_old, input logic [NewBits-1:0] more);
+    logic [32:0] total;
+    total = {1'b0, is_old ? old : 32'd0} + 33'(more);
+    return total[32] ? '1 : total[31:0];
+  endfunction
 
   always_comb begin
     counts = '0;
@@ -66,23 +80,38 @@ module vireo_csr_counters
       read = CounterBits'(Verdicts) + CounterBits'(address_i[5:2]);
     end
 
-    changes = counts != '0 || is_counter_o;
-    counter_d = '0;
-    count = '0;
-    if (changes) for (int unsigned i = 0; i < Counters; i++) begin
-      count = 33'(counts[i]);
-      if (!(is_counter_o && read == CounterBits'(i))) count = count + {1'b0, counter_q[i]};
-      counter_d[i] = count[32] ? '1 : count[31:0];
+    moves = new_q != '0;
+    moved_is_read = is_counter_o && read == moved_q;
+    for (int unsigned i = 0; i < Counters; i++) begin
+      new_d[i] = NewBits'(counts[i]);
+      if (moved_q != CounterBits'(i) && !(is_counter_o && read == CounterBits'(i))) new_d[i] += new_q[i];
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      counter_q <= '0;
-    end else if (changes) begin
-      counter_q <= counter_d;
+      new_q <= '0;
+      summed_q <= '0;
+      moved_q <= '0;
+    end else if (moves || is_counter_o || counts != '0) begin  // else nothing changes, and simulation passes it by
+      new_q <= new_d;
+      summed_q[moved_q] <= 1'b1;
+      if (is_counter_o) summed_q[read] <= 1'b0;
+      moved_q <= moved_q == CounterBits'(Counters - 1) ? '0 : moved_q + 1'b1;
     end
   end
-  assign counter_o = counter_q[read];
+  always_ff @(posedge clk_i) begin
+    if (!moved_is_read && (moves || is_counter_o || counts != '0)) begin
+      sum[moved_q] <= saturated(sum[moved_q], summed_q[moved_q], new_q[moved_q]);
+    end
+  end
+  assign counter_o = is_counter_o ? saturated(sum[read], summed_q[read], new_q[read]) : '0;
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < Counters; i++) begin : gen_room
+    has_room: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      new_q[i] <= NewBits'(2 * Counters));
+  end
+`endif
 
 endmodule
