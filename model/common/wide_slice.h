@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "model/common/channel.h"
+#include "model/common/fifo.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -16,6 +17,10 @@ constexpr bool IsNarrow(size_t data_bits) { return data_bits < size_t{8} * spec:
 template <typename T>
 Channel<T> WideSlice(size_t data_bits) {
   return IsNarrow(data_bits) ? Channel<T>::HalfSlice() : Channel<T>::Slice();
+}
+
+inline FifoTiming WideTiming(size_t data_bits) {
+  return IsNarrow(data_bits) ? FifoTiming::HalfSlice() : FifoTiming::Slice();
 }
 
 // Packets or used elements that wait for host memory, at most.

@@ -111,16 +111,16 @@ class DmaReadPort final : public Block {
 
   const uint32_t beat_bytes_;
   DmaReader reader_;
-  FifoTiming chosen_slice_ = FifoTiming::Slice();  // in front of the reader
-  Ring<Request> chosen_requests_;                  // in it
-  size_t turn_;                                    // client of the last one
-  std::vector<Responses> responses_;               // per fetch client
-  uint64_t answering_ = 0;                         // bit per fetch client: has responses
-  Cycle read_from_ = 0;                            // the store is read for the next response from then on
-  size_t chosen_;                                  // fetch client of the last one
-  Ring<Cycle> train_ends_;                         // last beats of train clients' trains that are leaving
-  uint64_t waiting_ = 0;                           // bit per client: requests at the inputs
-  uint64_t reads_ = 0;                             // outstanding requests of train clients
+  FifoTiming chosen_slice_ = WideTiming(size_t{8} * beat_bytes_);  // in front of the reader
+  Ring<Request> chosen_requests_;                                  // in it
+  size_t turn_;                                                    // client of the last one
+  std::vector<Responses> responses_;                               // per fetch client
+  uint64_t answering_ = 0;                                         // bit per fetch client: has responses
+  Cycle read_from_ = 0;     // the store is read for the next response from then on
+  size_t chosen_;           // fetch client of the last one
+  Ring<Cycle> train_ends_;  // last beats of train clients' trains that are leaving
+  uint64_t waiting_ = 0;    // bit per client: requests at the inputs
+  uint64_t reads_ = 0;      // outstanding requests of train clients
   // Accepted bursts that have not ended, as of the last query: later starts and ends are not included.
   uint32_t outstanding_ = 0;
   Ring<Cycle> begins_, ends_;

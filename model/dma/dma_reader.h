@@ -15,7 +15,8 @@
 //   step s:           step s-1, + 1; space in the output queue
 //   beat j visible:   step j + l, + 4;  beat j-1 taken, + 1
 //
-// Each event is in the latest of these cycles.
+// Each event is in the latest of these cycles. On a data path of less than 64 bytes k-1 stands for k-2: see
+// wide_slice.h.
 #pragma once
 
 #include <cstdint>
@@ -145,7 +146,7 @@ class DmaReader {
   DmaSplit split_;
   Credits tags_;
   Credits places_;  // beats of free buffer space
-  FifoTiming bursts_timing_ = FifoTiming::Slice();
+  FifoTiming bursts_timing_ = WideTiming(size_t{8} * beat_bytes_);
   Ring<Burst> bursts_;
   std::vector<Read> reads_;  // by tag
   uint64_t issued_ = 0;      // bursts

@@ -9,6 +9,7 @@
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
 #include "model/common/ring.h"
+#include "model/common/wide_slice.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -38,7 +39,10 @@ class DmaSplit {
     bool last;
   };
 
-  explicit DmaSplit(uint32_t beat_bytes) : beat_bytes_(beat_bytes) {}
+  explicit DmaSplit(uint32_t beat_bytes)
+      : beat_bytes_(beat_bytes),
+        requests_timing_(WideTiming(size_t{8} * beat_bytes)),
+        bursts_timing_(WideTiming(size_t{8} * beat_bytes)) {}
 
   Cycle RequestReady() const { return requests_timing_.PushReady(); }
   void OnRequest(Cycle cycle, uint64_t address, uint32_t bytes, spec::PcieSize max_size);
@@ -67,9 +71,9 @@ class DmaSplit {
   };
 
   uint32_t beat_bytes_;
-  FifoTiming requests_timing_ = FifoTiming::Slice();
+  FifoTiming requests_timing_;
   Ring<Request> requests_;
-  FifoTiming bursts_timing_ = FifoTiming::Slice();
+  FifoTiming bursts_timing_;
   Ring<Burst> bursts_;
 };
 

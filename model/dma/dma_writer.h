@@ -14,7 +14,8 @@
 //   beat visible:     its step, + 3;  previous beat taken, + 1
 //   completion:       response of the request's last burst, + 2
 //
-// Each event is in the latest of these cycles.
+// Each event is in the latest of these cycles. On a data path of less than 64 bytes k-1 stands for k-2: see
+// wide_slice.h.
 #pragma once
 
 #include <cstdint>
@@ -152,7 +153,7 @@ class DmaWriter {
   DmaSplit split_;
   FifoTiming data_timing_;
   Credits room_for_answers_;
-  FifoTiming bursts_timing_ = FifoTiming::Slice();
+  FifoTiming bursts_timing_ = WideTiming(size_t{8} * beat_bytes_);
   Ring<Burst> bursts_;
   FifoTiming jobs_timing_ = FifoTiming::Slice();
   FifoTiming write_timing_ = FifoTiming::Fifo(kStreamDepth);

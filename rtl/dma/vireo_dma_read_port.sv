@@ -158,7 +158,8 @@ module vireo_dma_read_port
   logic [IndexBits-1:0] chosen_client;
 
   vireo_slice #(
-    .Width(IndexBits + DmaReadRequestBits)
+    .Width(IndexBits + DmaReadRequestBits),
+    .Depth(FetchBeats == 1 ? 2 : 1)
   ) u_chosen (
     .clk_i,
     .rst_ni,

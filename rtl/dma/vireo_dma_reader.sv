@@ -11,6 +11,7 @@
 module vireo_dma_reader
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
+  import vireo_common_pkg::wide_slice;
 #(
   parameter config_t Config,
   parameter int unsigned RequestTagBits,
@@ -132,7 +133,8 @@ module vireo_dma_reader
   end
 
   vireo_slice #(
-    .Width(TagBits + 64 + 8 + BurstBytesBits)
+    .Width(TagBits + 64 + 8 + BurstBytesBits),
+    .Depth(wide_slice(DataBits))
   ) u_address (
     .clk_i,
     .rst_ni,

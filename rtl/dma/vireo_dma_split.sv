@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Cuts requests into AXI4 bursts of which none crosses a multiple of its size limit (vireo_dma_pkg), in order, one per
-// cycle. It issues nothing and has no tags. A request is visible 1 cycle after its acceptance, its first burst 1 later;
+// cycle (on a data path of less than 64 bytes in every second one). It issues nothing and has no tags. A request is visible 1 cycle after its acceptance, its first burst 1 later;
 // the limit is that of the cycle in which the request was accepted.
 module vireo_dma_split
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
+  import vireo_common_pkg::wide_slice;
 #(
   parameter int unsigned DataBits,   // 64 ... 1024, a power of two
   parameter int unsigned BytesBits,  // of a request's length; 13 or more
@@ -56,7 +57,8 @@ module vireo_dma_split
   end
 
   vireo_slice #(
-    .Width(MaskBits + 64 + BytesBits + MetaBits)
+    .Width(MaskBits + 64 + BytesBits + MetaBits),
+    .Depth(wide_slice(DataBits))
   ) u_request (
     .clk_i,
     .rst_ni,
@@ -121,7 +123,8 @@ module vireo_dma_split
   end
 
   vireo_slice #(
-    .Width(BurstWidth)
+    .Width(BurstWidth),
+    .Depth(wide_slice(DataBits))
   ) u_burst (
     .clk_i,
     .rst_ni,

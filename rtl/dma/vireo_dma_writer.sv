@@ -10,6 +10,7 @@
 module vireo_dma_writer
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
+  import vireo_common_pkg::wide_slice;
 #(
   parameter config_t Config,
   parameter int unsigned BufferBytes,                       // for trains; a power of two, 4096 or more
@@ -148,7 +149,8 @@ module vireo_dma_writer
   end
 
   vireo_slice #(
-    .Width(64 + 8 + BurstBytesBits)
+    .Width(64 + 8 + BurstBytesBits),
+    .Depth(wide_slice(DataBits))
   ) u_address (
     .clk_i,
     .rst_ni,
