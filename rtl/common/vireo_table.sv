@@ -14,7 +14,7 @@
 module vireo_table #(
   parameter int unsigned Width,
   parameter int unsigned Depth,  // entries, 2 or more
-  parameter bit InLuts = Depth <= 16,
+  parameter bit InLuts = Depth <= 16 || (Depth <= 32 && Width < 24),
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,
@@ -28,6 +28,10 @@ module vireo_table #(
 );
 
   if (Depth < 2) $fatal(1, "Depth is less than 2");
+
+  // A wide table in LUTs has a flip-flop for each entry that tells whether it was written: a LUT for each bit of the word
+  // that could be cleared costs more.
+  localparam int unsigned MarkedWidth = 32;
 
   logic sweep_q, used_q, sweeps;  // used: written since power-on
   logic [AddressBits-1:0] write_address_q;  // of the sweep, too
@@ -48,7 +52,7 @@ module vireo_table #(
     end
   end
 
-  if (InLuts) begin : gen_luts
+  if (InLuts && Width < MarkedWidth) begin : gen_luts
     logic [Width-1:0] read_data_q;
 
     logic [Width-1:0] memory [Depth];
@@ -69,6 +73,33 @@ module vireo_table #(
       if (write_i) used_q <= 1'b1;
       if (write_i || sweeps) memory[sweeps ? write_address_q : write_address_i] <= sweeps ? '0 : write_data_i;
       if (read_i) read_data_q <= sweeps ? '0 : memory[read_address_i];
+    end
+
+    assign read_data_o = read_data_q;
+  end else if (InLuts) begin : gen_marked
+    logic [Width-1:0] read_data_q;
+    logic [Depth-1:0] written_q;  // since reset; else the entry is 0
+
+    logic [Width-1:0] memory [Depth];
+
+    initial written_q = '0;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        write_address_q <= '0;
+        written_q <= '0;
+      end else begin
+        if (sweeps) write_address_q <= write_address_q + 1'b1;
+        if (write_i && !sweeps) written_q[write_address_i] <= 1'b1;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (write_i) begin
+        used_q <= 1'b1;
+        memory[write_address_i] <= write_data_i;
+      end
+      if (read_i) read_data_q <= written_q[read_address_i] ? memory[read_address_i] : '0;
     end
 
     assign read_data_o = read_data_q;

@@ -55,12 +55,18 @@ module vireo_table_proof #(
 
   // What a read of the entry finds.
   logic [Width-1:0] contents;
-  if (InLuts) begin : gen_luts
+  if (InLuts && Width < 32) begin : gen_luts
     assign contents = dut.sweeps ? '0 : dut.gen_luts.memory[entry_i];
     always_comb begin
       inv_kept: assert (contents == value);
       inv_unused: assert (dut.used_q || dut.gen_luts.memory[entry_i] == '0);
       inv_swept: assert (!dut.sweeps || entry_i >= dut.write_address_q || dut.gen_luts.memory[entry_i] == '0);
+    end
+  end else if (InLuts) begin : gen_marked
+    assign contents = dut.gen_marked.written_q[entry_i] ? dut.gen_marked.memory[entry_i] : '0;
+    always_comb begin
+      inv_kept: assert (contents == value);
+      inv_unwritten: assert (!dut.sweeps || dut.gen_marked.written_q == '0);
     end
   end else begin : gen_blocks
     always_comb begin
