@@ -37,6 +37,13 @@ TARGETS = {
 # of the registers that it is written from, and of the registers behind it only then. Without this a token's fields that a
 # block ties to 0 keep their places in memory. `-mux_undef`: a register that is never loaded has any contents.
 TRIM = [*["opt -fine -mux_undef", "opt_mem"] * 3, "opt_clean"]
+# Memories that are in block RAM although Yosys would put them in LUTs. Queues of a few wide entries: of a configuration that has
+# block RAM to spare on its device, where 36 bits take one DP16KD instead of 54 LUTs and the 36 registers at their output.
+QUEUES_IN_BLOCK_RAM = {
+    "nic1_rc": {"requester": ("u_entries.u_ram.memory", "u_fetched.u_ram.memory")},
+}
+# And tables of 17 to 32 wide entries (`gen_blocks` of vireo_table), with twice as many LUTs.
+TABLE_IN_BLOCK_RAM_BITS = 24
 # Column of the table -> cell types and their weights. BRAM is in units of 18 Kbit.
 COLUMNS = {
     "LUT": {r"LUT[1-6]$": 1, r"CCU2C$": 2},
@@ -142,13 +149,22 @@ def elaborate(sources, top, values, whole):
     return split(result.read_text(encoding="utf-8")), seconds, None
 
 
+def in_block_ram(config_name, name, text):
+    """Names of the memories of a module that are to be in block RAM."""
+    queues = QUEUES_IN_BLOCK_RAM.get(config_name, {}).get(name.rpartition(".u_")[2], ())
+    tables = re.findall(r"^  memory width (\d+) size (\d+) \\(\S+gen_blocks\.memory)$", text, re.MULTILINE)
+    return [*queues, *(memory for width, size, memory in tables
+                       if TARGETS[config_name] == ECP5 and int(width) >= TABLE_IN_BLOCK_RAM_BITS and int(size) <= 32)]
+
+
 def map_module(config_name, name, text):
     """Maps a module for a configuration's FPGA. Returns cells by type; the netlist's file; CPU time, 0 if cached; and the
     error, if any. `text` is its RTLIL, with black boxes of the blocks that it instantiates."""
     command = TARGETS[config_name][1].format(top=name)
     checks = {"drivers": "tee -q -o {} check", "latches": "select -write {} t:$dlatch t:$adlatch t:$dlatchsr",
               "memories": f"select -write {{}} t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"}
-    first = ["proc", checks["drivers"], *TRIM, f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
+    moved = [f'setattr -set ram_style "block" {name}/m:{memory}' for memory in in_block_ram(config_name, name, text)]
+    first = [*moved, "proc", checks["drivers"], *TRIM, f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
              "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
              f"select -assert-none t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"]
     second = [f"{command} -run map_ffram:", "check -assert"]
