@@ -81,7 +81,8 @@ DescFetch::Sizes DescFetchSizes(const spec::Config& config, const std::vector<Ni
   const size_t times = Times(faster, "desc_fetch");
   DescFetch::Sizes sizes{.queues = QueuesOf(config),
                          .descriptors = times * FetchDepth(config),
-                         .knows_entries = config.known_entries != 0};
+                         .knows_entries = config.known_entries != 0,
+                         .data_bits = config.datapath_bits};
   sizes.requests *= times;
   return sizes;
 }
@@ -125,15 +126,14 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       atomic_(agenda_, config),
       net_filter_(agenda_, config),
       net_rx_(agenda_, config, net_filter_),
-      interrupts_(agenda_, 2),
-      completions_(
-          agenda_, kCompletionSources, [](const spec::Completion& completion) { return !completion.more; },
-          config.datapath_bits / 8 < spec::kDmaFetchBytes),
-      queue_failures_(agenda_, 2),
-      work_failures_(agenda_, 5),
-      send_failures_(agenda_, 2),
-      request_failures_(agenda_, 3),
-      acks_(agenda_, 2) {
+      interrupts_(agenda_, 2, IsNarrow(config.datapath_bits)),
+      completions_(agenda_, kCompletionSources, IsNarrow(config.datapath_bits),
+                   [](const spec::Completion& completion) { return !completion.more; }),
+      queue_failures_(agenda_, 2, IsNarrow(config.datapath_bits)),
+      work_failures_(agenda_, 5, IsNarrow(config.datapath_bits)),
+      send_failures_(agenda_, 2, IsNarrow(config.datapath_bits)),
+      request_failures_(agenda_, 3, IsNarrow(config.datapath_bits)),
+      acks_(agenda_, 2, IsNarrow(config.datapath_bits)) {
   assert(is_metered || faster.empty());
   if (is_metered) AddMeters(faster);
   ConnectHost(environment);

@@ -233,6 +233,7 @@ module vireo_nic
 
   // A narrow data path has fewer under way in host memory's latency.
   localparam int unsigned CqWriterSlots = waiting_packets(DataBits);
+  localparam bit HalfRate = is_narrow(DataBits);  // of arbiters: what a token belongs to takes several beats
   localparam int unsigned RxBytesPerFrame = 1024;
 
   // The most bytes that each client reads at once. [asserted in the port]
@@ -517,10 +518,9 @@ module vireo_nic
 
   vireo_arb_rr #(
     .Inputs(InterruptSources),
-    .Width(InterruptBits)
+    .Width(InterruptBits), .HalfRate(HalfRate)
   ) u_interrupt_arb (
-    .clk_i,
-    .rst_ni,
+    .clk_i, .rst_ni,
     .s_valid_i(interrupts_valid),
     .s_ready_o(interrupts_ready),
     .s_data_i(interrupts),
@@ -889,7 +889,7 @@ module vireo_nic
     .Inputs(Completions),
     .Width(CompletionBits),
     .Driven(completion_bits()),
-    .HalfRate(DataBits < 8 * 32'(DmaFetchBytes))  // then the CQE's own beats take longer
+    .HalfRate(HalfRate)
   ) u_completion_arb (
     .clk_i,
     .rst_ni,
@@ -967,7 +967,7 @@ module vireo_nic
 
   vireo_arb_rr #(
     .Inputs(QueueFailures),
-    .Width(QueueFailureBits)
+    .Width(QueueFailureBits), .HalfRate(HalfRate)
   ) u_queue_failure_arb (
     .clk_i,
     .rst_ni,
@@ -985,7 +985,7 @@ module vireo_nic
 
   vireo_arb_rr #(
     .Inputs(WorkFailures),
-    .Width(QueueFailureBits)
+    .Width(QueueFailureBits), .HalfRate(HalfRate)
   ) u_work_failure_arb (
     .clk_i,
     .rst_ni,
@@ -1041,7 +1041,7 @@ module vireo_nic
 
   vireo_arb_rr #(
     .Inputs(SendFailures),
-    .Width(QpFailureBits)
+    .Width(QpFailureBits), .HalfRate(HalfRate)
   ) u_send_failure_arb (
     .clk_i,
     .rst_ni,
@@ -1059,7 +1059,7 @@ module vireo_nic
 
   vireo_arb_rr #(
     .Inputs(RequestFailures),
-    .Width(QpFailureBits)
+    .Width(QpFailureBits), .HalfRate(HalfRate)
   ) u_request_failure_arb (
     .clk_i,
     .rst_ni,
@@ -1788,7 +1788,7 @@ module vireo_nic
   // Acknowledges for the completer.
   vireo_arb_rr #(
     .Inputs(AckSources),
-    .Width(RxAckBits)
+    .Width(RxAckBits), .HalfRate(HalfRate)
   ) u_ack_arb (
     .clk_i,
     .rst_ni,

@@ -22,7 +22,7 @@ class Arbiter final : public Block {
 
   // `half_rate`: of an input and at the output a token passes in every second cycle only.
   Arbiter(
-      Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; }, bool half_rate = false)
+      Agenda& agenda, size_t inputs, bool half_rate = false, IsLast is_last = [](const T&) { return true; })
       : Block(agenda),
         slice_(half_rate ? Channel<T>::HalfSlice() : Channel<T>::Slice()),
         left_of_(inputs),

@@ -23,6 +23,8 @@ using spec::IbWcStatus;
 Completer::Completer(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
       record_in(WideSlice<spec::SendRecord>(config.datapath_bits)),
+      ack_in(WideSlice<spec::RxAck>(config.datapath_bits)),
+      timer_expired_in(WideSlice<spec::TimerExpired>(config.datapath_bits)),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
       burst_bytes_(config.send_burst_bytes),

@@ -68,8 +68,8 @@ class Completer final : public Block {
   void AdvanceFence(const ResponseFence::Reception& reception) { response_fence_.Advance(reception); }
 
   Channel<spec::SendRecord> record_in;
-  Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
-  Channel<spec::TimerExpired> timer_expired_in = Channel<spec::TimerExpired>::Slice();
+  Channel<spec::RxAck> ack_in;
+  Channel<spec::TimerExpired> timer_expired_in;
   Output<spec::Completion> completion_out;
   Output<spec::Doorbell> retired_out;
   Output<spec::QpFailure> failure_out;

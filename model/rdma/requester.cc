@@ -187,6 +187,7 @@ const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcod
 Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets)
     : Block(agenda),
       work_request_in(WideSlice<spec::WorkRequest>(config.datapath_bits)),
+      load_in(WideSlice<spec::QpLoad>(config.datapath_bits)),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),

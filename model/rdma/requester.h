@@ -71,7 +71,7 @@ class Requester final : public Block {
   void OnRoom(Cycle cycle);
 
   Channel<spec::WorkRequest> work_request_in;
-  Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
+  Channel<spec::QpLoad> load_in;
   Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::DmaFetched> fetched_in;
   Output<spec::DmaReadRequest> fetch_request_out;

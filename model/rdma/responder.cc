@@ -28,6 +28,7 @@ using spec::RdmaEventType;
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
+      load_in(WideSlice<spec::QpLoad>(sizes.data_bits)),
       frame_in(WideSlice<RxToken>(sizes.data_bits)),
       memory_place_in(WideSlice<spec::MemoryPlace>(sizes.data_bits)),
       receive_in(WideSlice<spec::Receive>(sizes.data_bits)),

@@ -78,7 +78,7 @@ class Responder final : public Block {
                                 .has_shared_queues = config.max_srqs != 0,
                                 .data_bits = config.datapath_bits}) {}
 
-  Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
+  Channel<spec::QpLoad> load_in;
   Channel<RxToken> frame_in;
   Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();  // of receive queues

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/common/wide_slice.h"
 #include "model/dma/dma_split.h"
 
 namespace vireo::model {
@@ -49,6 +50,7 @@ bool IsServed(IbQpState state) {
 
 SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
+      replay_in(WideSlice<spec::Replay>(config.datapath_bits)),
       buffer_in(Channel<spec::Buffer>::Fifo(sizes.buffers)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       send_records_(config.send_records),

@@ -65,7 +65,7 @@ class SendQueue final : public Block {
 
   Channel<spec::Doorbell> doorbell_in = Channel<spec::Doorbell>::Slice();
   Channel<spec::Doorbell> retired_in = Channel<spec::Doorbell>::Slice();
-  Channel<spec::Replay> replay_in = Channel<spec::Replay>::Slice();
+  Channel<spec::Replay> replay_in;
   Channel<spec::Buffer> buffer_in;
   Channel<spec::DmaFetched> fetched_in;
   Output<spec::BufferRequest> buffer_request_out;

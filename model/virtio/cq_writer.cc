@@ -23,6 +23,8 @@ bool IsSolicited(const spec::Completion& completion) {
 CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
       completion_in(WideSlice<spec::Completion>(sizes.data_bits)),
+      host_event_in(WideSlice<spec::HostEvent>(sizes.data_bits)),
+      cq_arm_in(WideSlice<spec::CqArm>(sizes.data_bits)),
       rows_(spec::ContextRam::kCqWriterRow, sizes.queues, on_parity_error),
       kinds_(spec::ContextRam::kCqWriterKind, sizes.queues, on_parity_error),
       positions_(sizes.queues),

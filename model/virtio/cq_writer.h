@@ -92,8 +92,8 @@ class CqWriter final : public Block {
   }
 
   Channel<spec::Completion> completion_in;
-  Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
-  Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
+  Channel<spec::HostEvent> host_event_in;
+  Channel<spec::CqArm> cq_arm_in;
   Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(8);
 
   Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Fifo(kSuppressionReads);

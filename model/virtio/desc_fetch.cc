@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "model/common/wide_slice.h"
+
 namespace vireo::model {
 namespace {
 
@@ -24,9 +26,10 @@ uint16_t Little16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] 
 
 DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
-      buffer_request_in{Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice(),
-                        Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice(),
-                        Channel<spec::BufferRequest>::Slice(), Channel<spec::BufferRequest>::Slice()},
+      buffer_request_in{
+          WideSlice<spec::BufferRequest>(sizes.data_bits), WideSlice<spec::BufferRequest>(sizes.data_bits),
+          WideSlice<spec::BufferRequest>(sizes.data_bits), WideSlice<spec::BufferRequest>(sizes.data_bits),
+          WideSlice<spec::BufferRequest>(sizes.data_bits), WideSlice<spec::BufferRequest>(sizes.data_bits)},
       areas_(spec::ContextRam::kDescFetchArea, sizes.queues, on_parity_error),
       ring_rows_(spec::ContextRam::kDescFetchSize, sizes.queues, on_parity_error),
       list_rows_(spec::ContextRam::kDescFetchDescriptors, sizes.queues, on_parity_error),
@@ -37,6 +40,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       known_(sizes.queues),
       reported_(sizes.queues),
       failed_(sizes.queues),
+      requests_(WideSlice<Request>(sizes.data_bits)),
       index_jobs_(Channel<IndexJob>::Fifo(sizes.requests)),
       ring_jobs_(Channel<RingJob>::Fifo(sizes.requests)),
       descriptor_jobs_(Channel<DescriptorJob>::Fifo(sizes.descriptors)),

@@ -33,6 +33,7 @@ class DescFetch final : public Block {
     size_t requests = 8;        // outstanding reads of index, and of ring
     size_t descriptors = 32;    // outstanding reads of descriptors
     bool knows_entries = true;  // reads no index for entries that are known to be available
+    size_t data_bits = 512;
   };
   // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
@@ -188,7 +189,7 @@ class DescFetch final : public Block {
 
   size_t winner_ = kClients - 1;
   uint64_t accepting_ = 0;  // bit per client: a request between its input and stage 1
-  Channel<Request> requests_ = Channel<Request>::Slice();
+  Channel<Request> requests_;
   Channel<IndexJob> index_jobs_;
   Channel<RingJob> ring_jobs_;
   Channel<DescriptorJob> descriptor_jobs_;

@@ -64,12 +64,12 @@ module vireo_completer_events
     .s_valid_i(record_valid_i), .s_ready_o(record_ready_o), .s_data_i(record_i),
     .m_valid_o(record_valid), .m_ready_i(record_ends_i), .m_data_o(record_o)
   );
-  vireo_slice #(.Width(RxAckBits)) u_ack (
+  vireo_slice #(.Width(RxAckBits), .Depth(wide_slice(Config.datapath_bits))) u_ack (
     .clk_i, .rst_ni,
     .s_valid_i(ack_valid_i), .s_ready_o(ack_ready_o), .s_data_i(ack_i),
     .m_valid_o(ack_valid), .m_ready_i(ack_ends_i), .m_data_o(ack_o)
   );
-  vireo_slice #(.Width(TimerExpiredBits)) u_timer_expired (
+  vireo_slice #(.Width(TimerExpiredBits), .Depth(wide_slice(Config.datapath_bits))) u_timer_expired (
     .clk_i, .rst_ni,
     .s_valid_i(timer_expired_valid_i), .s_ready_o(timer_expired_ready_o), .s_data_i(timer_expired_i),
     .m_valid_o(expired_valid), .m_ready_i(timer_ends_i), .m_data_o(expired_o)

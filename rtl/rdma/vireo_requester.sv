@@ -248,7 +248,7 @@ module vireo_requester
     .s_valid_i(work_request_valid_i), .s_ready_o(work_request_ready_o), .s_data_i(work_request_i),
     .m_valid_o(work_valid), .m_ready_i(work_pop), .m_data_o(work)
   );
-  vireo_slice #(.Width(QpLoadBits)) u_load (
+  vireo_slice #(.Width(QpLoadBits), .Depth(wide_slice(Config.datapath_bits))) u_load (
     .clk_i, .rst_ni,
     .s_valid_i(load_valid_i), .s_ready_o(load_ready_o), .s_data_i(load_i),
     .m_valid_o(load_valid), .m_ready_i(load_pop), .m_data_o(load)

@@ -115,7 +115,8 @@ module vireo_responder
   logic advance;       // it becomes the one in progress
 
   vireo_slice #(
-    .Width($bits(qp_load_t))
+    .Width($bits(qp_load_t)),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_load (
     .clk_i,
     .rst_ni,

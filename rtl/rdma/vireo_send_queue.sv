@@ -178,7 +178,7 @@ module vireo_send_queue
     .s_valid_i(retired_valid_i), .s_ready_o(retired_ready_o), .s_data_i(retired_i),
     .m_valid_o(retired_valid), .m_ready_i(retired_pop), .m_data_o(retired)
   );
-  vireo_slice #(.Width(ReplayBits)) u_replay (
+  vireo_slice #(.Width(ReplayBits), .Depth(vireo_common_pkg::wide_slice(Config.datapath_bits))) u_replay (
     .clk_i, .rst_ni,
     .s_valid_i(replay_valid_i), .s_ready_o(replay_ready_o), .s_data_i(replay_i),
     .m_valid_o(replay_valid), .m_ready_i(replay_pop), .m_data_o(replay)

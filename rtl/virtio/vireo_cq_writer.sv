@@ -162,7 +162,8 @@ module vireo_cq_writer
   end
 
   vireo_slice #(
-    .Width(HostEventBits)
+    .Width(HostEventBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_host_event (
     .clk_i,
     .rst_ni,
@@ -175,7 +176,8 @@ module vireo_cq_writer
   );
 
   vireo_slice #(
-    .Width(CqArmBits)
+    .Width(CqArmBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_cq_arm (
     .clk_i,
     .rst_ni,

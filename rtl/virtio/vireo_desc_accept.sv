@@ -69,38 +69,37 @@ module vireo_desc_accept
   // verilator lint_on UNUSEDSIGNAL
   logic [Clients-1:0] client_valid, client_pop, eligible;
   buffer_request_t client_request [Clients];
+  buffer_request_t picked_request;
   logic [Clients-1:0] accepting_d, accepting_q;  // has a request on this way
   logic [ClientBits-1:0] winner_q, pick;
   logic pick_valid, pick_ready;
 
   for (genvar i = 0; i < Clients; i++) begin : gen_client
     vireo_slice #(
-      .Width(BufferRequestBits)
+      .Width(BufferRequestBits),
+      .Depth(wide_slice(Config.datapath_bits))
     ) u_slice (
-      .clk_i,
-      .rst_ni,
-      .s_valid_i(buffer_request_valid_i[i]),
-      .s_ready_o(buffer_request_ready_o[i]),
-      .s_data_i(buffer_request_i[i]),
-      .m_valid_o(client_valid[i]),
-      .m_ready_i(client_pop[i]),
-      .m_data_o(client_request[i])
+      .clk_i, .rst_ni,
+      .s_valid_i(buffer_request_valid_i[i]), .s_ready_o(buffer_request_ready_o[i]), .s_data_i(buffer_request_i[i]),
+      .m_valid_o(client_valid[i]), .m_ready_i(client_pop[i]), .m_data_o(client_request[i])
     );
   end
 
   vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(eligible), .last_i(winner_q), .pick_o(pick));
 
+  // Each bit is a sum of products, as in vireo_arb_rr.
+  always_comb begin
+    picked_request = '0;
+    for (int unsigned i = 0; i < Clients; i++) if (pick == ClientBits'(i)) picked_request |= client_request[i];
+  end
+
   vireo_slice #(
-    .Width(ClientBits + BufferRequestBits)
+    .Width(ClientBits + BufferRequestBits),
+    .Depth(wide_slice(Config.datapath_bits))
   ) u_request (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(pick_valid),
-    .s_ready_o(pick_ready),
-    .s_data_i({pick, client_request[pick]}),
-    .m_valid_o(request_valid),
-    .m_ready_i(request_pop),
-    .m_data_o({request_client, request})
+    .clk_i, .rst_ni,
+    .s_valid_i(pick_valid), .s_ready_o(pick_ready), .s_data_i({pick, picked_request}),
+    .m_valid_o(request_valid), .m_ready_i(request_pop), .m_data_o({request_client, request})
   );
 
   typedef enum logic {

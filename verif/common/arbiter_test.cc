@@ -45,8 +45,8 @@ void ExpectServiceAsOfTheRtl(bool transactions, bool half_rate = false) {
     for (const unsigned out_rate : {16u, 7u}) {
       auto random = sim::MakeRandom("arbiter");
       model::Agenda agenda;
-      model::Arbiter<spec::CqArm> arbiter(
-          agenda, kInputs, [](const spec::CqArm& token) { return token.value % 2 == 0; }, half_rate);
+      model::Arbiter<spec::CqArm> arbiter(agenda, kInputs, half_rate,
+                                          [](const spec::CqArm& token) { return token.value % 2 == 0; });
       auto sink = model::Channel<spec::CqArm>::Sink();
       arbiter.out.Connect(sink, arbiter);
       RtlTop<Top> rtl([](const Top& top, std::vector<uint8_t>& bytes) {

@@ -782,7 +782,7 @@ struct Bench {
   uint64_t pushed = 0, pushed_empties = 0;
   std::mt19937_64 random = sim::MakeRandom("desc_fetch");
   Agenda agenda;
-  DescFetch block{agenda, {.queues = kQueues, .requests = 8, .descriptors = 32}};
+  DescFetch block{agenda, {.queues = kQueues, .requests = 8, .descriptors = 32, .data_bits = 64}};
   RtlTop<Vdesc_fetch> rtl{[](const Vdesc_fetch& top, std::vector<uint8_t>& bytes) {
     const auto add = [&](const auto& port) {
       const auto all = BytesOf(port);
