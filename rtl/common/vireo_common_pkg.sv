@@ -128,6 +128,14 @@ package vireo_common_pkg;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
+  // What a signal is while nobody uses it: zero in simulation, which then passes by what follows from it, and anything in
+  // hardware, where zero would be a LUT for each bit. `if (used || Synthesis)` computes it.
+`ifdef SYNTHESIS
+  localparam bit Synthesis = 1'b1;
+`else
+  localparam bit Synthesis = 1'b0;
+`endif
+
   // What small reads and writes are as one beat takes several of a narrow data path.
   function automatic bit is_narrow(input int unsigned data_bits);
     return data_bits < 8 * 32'(vireo_spec_pkg::DmaFetchBytes);

@@ -53,7 +53,7 @@ module vireo_dma_split
 
   always_comb begin
     request_in = '0;
-    if (request_valid_i) request_in = {request_address_i, request_bytes_i, request_meta_i};
+    if (request_valid_i || vireo_common_pkg::Synthesis) request_in = {request_address_i, request_bytes_i, request_meta_i};
   end
 
   vireo_slice #(

@@ -111,7 +111,7 @@ module vireo_dma_write_port
       parts = '0;
       last_part = '0;
       beat = '0;
-      if (valid) begin
+      if (valid || vireo_common_pkg::Synthesis) begin
         parts = store.data;
         if (StoreBeats > 1) last_part = PartIndexBits'((store.bytes - 1'b1) >> LaneBits);
         beat.request = '{address: store.address, bytes: 13'(store.bytes), notify: store.notify, tag: store.tag};

@@ -139,7 +139,7 @@ module vireo_memory_check
     written_mr = '0;
     written_page = '0;
     written_row = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       written_mr = unpack_table_mr(table_write_i.data[8*TableMrBytes-1:0]);
       written_page = unpack_table_translation(table_write_i.data[8*TableTranslationBytes-1:0]);
       written_row = '{bound_by: '0, bound: 1'b0, zero_based: 1'b0, is_window: Windows && written_mr.is_window,
@@ -163,7 +163,7 @@ module vireo_memory_check
     row_write = write_mr || ((ends || rewrites || late_q) && !overwritten);
     row_index = write_mr ? table_write_i.index[MrBits-1:0] : changed_index;
     late_d = (ends || rewrites || late_q) && write_mr && !overwritten_d;
-    if (!write_mr) written_row = row_write ? changed_row : '0;
+    if (!write_mr) written_row = row_write || vireo_common_pkg::Synthesis ? changed_row : '0;
   end
 
   // --- Inputs

@@ -204,7 +204,7 @@ module vireo_qp_control
   always_comb begin
     table_qp = '0;
     table_queue = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       table_qp = unpack_table_qp_context(table_write_i.data);
       table_queue = unpack_table_virtqueue(table_write_i.data[511:0]);
     end

@@ -57,7 +57,7 @@ module vireo_read_responder_tables
   // Otherwise the written value is zero, so that simulation skips it.
   always_comb begin
     context_in = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       context_in = unpack_table_qp_context(table_write_i.data);
     end
   end

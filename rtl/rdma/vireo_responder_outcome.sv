@@ -79,7 +79,7 @@ module vireo_responder_outcome
     aeth = '0;
     deth = '0;
     atomic_ack = '0;
-    if (active) begin
+    if (active || vireo_common_pkg::Synthesis) begin
       aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
       deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
       atomic_ack = unpack_atomic_ack_eth(frame.extension[8*AethBytes +: 8*AtomicAckEthBytes]);
@@ -193,7 +193,7 @@ module vireo_responder_outcome
     received = '0;
     answer_msn = '0;
     next_half = '0;
-    if (active) begin
+    if (active || vireo_common_pkg::Synthesis) begin
       next_psn = half.expected_psn + 1'b1;
       // UC, UD: the PSN of the message, not where ours ended.
       if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
@@ -288,7 +288,7 @@ module vireo_responder_outcome
     cqe_status = completion_status;
     returns = step_i.flushes && qp_state_i == 3'(IbQpStateReset);  // no other turn comes meanwhile
     has_completion = step_i.flushes || (completes && !step_i.continues);
-    if (active) begin
+    if (active || vireo_common_pkg::Synthesis) begin
       cqe.wr_id = turn_i.position.wr_id;
       cqe.qp_num = 32'(qpn_i);
       cqe.opcode = IbWcOpcodeRecv;
@@ -328,7 +328,7 @@ module vireo_responder_outcome
 
   always_comb begin
     place_d = '0;
-    if (active) begin
+    if (active || vireo_common_pkg::Synthesis) begin
       // The net path handles it.
       if (step_i.ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
       place_d.has_completion = has_completion;

@@ -59,7 +59,7 @@ module vireo_responder_tables
   always_comb begin
     written = '0;
     written_attributes = '0;
-    if (attributes_write) begin
+    if (attributes_write || vireo_common_pkg::Synthesis) begin
       written = unpack_table_qp_context(table_write_i.data);
       written_attributes.exists = written.valid;
       written_attributes.service = 3'(service_of(written.qp_type));

@@ -130,7 +130,7 @@ module vireo_rx_parser
     always_comb begin
       // Results of a stage are zero without a beat or a frame, here and below, so that simulation skips them.
       header_d[DataBits*k +: Bits] = '0;
-      if (valid_in) begin
+      if (valid_in || vireo_common_pkg::Synthesis) begin
         if (beat_in.index == IndexBits'(k)) header_d[DataBits*k +: Bits] = beat_in.data[Bits-1:0];
         else if (beat_in.index != '0) header_d[DataBits*k +: Bits] = header_q[DataBits*k +: Bits];
       end
@@ -147,7 +147,7 @@ module vireo_rx_parser
     ip4_d = 1'b0;
     ip6_d = 1'b0;
     roce_v1_d = 1'b0;
-    if (valid_in) begin
+    if (valid_in || vireo_common_pkg::Synthesis) begin
       frame_bytes_d = {beat_in.index, LaneBits'(0)} + 16'(beat_in.bytes);
       // A field that the frame does not hold completely is treated as absent.
       vlan_d = network16(header_d[8*EthernetEthertypeOffset +: 16]) == EthertypeVlan
@@ -228,7 +228,7 @@ module vireo_rx_parser
     destination_port = '0;
     checksum_d = '0;
     payload_bytes = '0;
-    if (header_done_q) begin
+    if (header_done_q || vireo_common_pkg::Synthesis) begin
       ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
       tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
       l3 = vlan_q ? header_q[8*(EthernetBytes + VlanTagBytes) +: 8*L3Bytes] : header_q[8*EthernetBytes +: 8*L3Bytes];
@@ -261,7 +261,7 @@ module vireo_rx_parser
   always_comb begin
     checks_d = '0;
     token1_d = '0;
-    if (header_done_q) begin
+    if (header_done_q || vireo_common_pkg::Synthesis) begin
       checks_d.roce_v1 = roce_v1_q && roce_q;
       // A port is valid only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
       checks_d.net = !roce_q
@@ -337,7 +337,7 @@ module vireo_rx_parser
     checksum_ok = 1'b0;
     verdict = RxVerdictRoce;
     token2_d = '0;
-    if (done1_q) begin
+    if (done1_q || vireo_common_pkg::Synthesis) begin
       // One addition of the carries is enough: ten words carry at most 9, so that the sum cannot carry again and be all
       // ones.
       checksum_ok = {1'b0, checksum_q[15:0]} + 17'(checksum_q[19:16]) == 17'hffff;

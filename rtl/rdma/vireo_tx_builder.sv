@@ -126,7 +126,7 @@ module vireo_tx_builder
     written_ah = '0;
     written_ah_path = '0;
     write_row = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
-    if (write_row) begin
+    if (write_row || vireo_common_pkg::Synthesis) begin
       written_qp = unpack_table_qp_context(table_write_i.data);
       written_row.dest_qpn = written_qp.dest_qpn;
       written_row.path = '{hop_limit: written_qp.path.hop_limit, traffic_class: written_qp.path.traffic_class,
@@ -136,7 +136,7 @@ module vireo_tx_builder
                            dgid: written_qp.path.dgid};
     end
     write_ah = table_write_valid_i && table_write_i.table_id == MgmtTableAh;
-    if (write_ah) begin
+    if (write_ah || vireo_common_pkg::Synthesis) begin
       written_ah = unpack_table_ah(table_write_i.data[8*TableAhBytes-1:0]);
       written_ah_path = '{hop_limit: written_ah.path.hop_limit, traffic_class: written_ah.path.traffic_class,
                           vlan_present: written_ah.path.vlan_present, ipv4: written_ah.path.ipv4,

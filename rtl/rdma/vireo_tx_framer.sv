@@ -180,7 +180,7 @@ module vireo_tx_framer
     l3 = '0;
     header = '0;
     headers = '0;
-    if (valid1_q) begin
+    if (valid1_q || vireo_common_pkg::Synthesis) begin
       ip_words = end_words1_q + 11'(IcrcWords) - 11'(EthernetWords)
                - (token1_q.vlan_present ? 11'(VlanTagBytes / 4) : 11'd0);
       udp_words = ip_words - (token1_q.is_ipv6 ? 11'(Ipv6Bytes / 4) : 11'(Ipv4Bytes / 4));
@@ -233,7 +233,7 @@ module vireo_tx_framer
     header2_d = '0;
     sum2_d = '0;
     beat2_d = '0;
-    if (valid1_q) begin
+    if (valid1_q || vireo_common_pkg::Synthesis) begin
       for (int unsigned i = 0; i < HeaderBeats; i++) begin
         header2_d = header2_d | (headers[i] & {DataBits{index1_q == index_t'(i)}});
       end
@@ -294,7 +294,7 @@ module vireo_tx_framer
     from_header3_d = '0;
     from_beat3_d = '0;
     from_previous3_d = '0;
-    if (valid2_q) begin
+    if (valid2_q || vireo_common_pkg::Synthesis) begin
       sum3_d = 20'(sum2_q[0]) + 20'(sum2_q[1]) + 20'(sum2_q[2]);
 
       payload_lane = {header_words2_q[WordBits-1:0], 2'b00} - LaneBits'(WordOffset);
@@ -341,7 +341,7 @@ module vireo_tx_framer
     folded = '0;
     checksum = '0;
     header3 = '0;
-    if (valid3_q) begin
+    if (valid3_q || vireo_common_pkg::Synthesis) begin
       // The carries are added back; so may the one that this produces, which cannot produce another. [RFC 1071, 2]
       folded = {1'b0, sum3_q[15:0]} + 17'(sum3_q[19:16]);
       checksum = ~(folded[15:0] + 16'(folded[16]));

@@ -85,7 +85,7 @@ module vireo_cq_tables
   always_comb begin
     pulse_virtqueue = '0;
     pulse_context = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
       pulse_context = unpack_table_cq_context(table_write_i.data[8*TableCqContextBytes-1:0]);
     end

@@ -134,7 +134,7 @@ module vireo_desc_fetch
   always_comb begin
     pulse_virtqueue = '0;
     pulse_window = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       pulse_virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
       pulse_window = unpack_table_window(table_write_i.data[8*TableWindowBytes-1:0]);
     end
