@@ -305,7 +305,7 @@ module vireo_requester
   always_comb begin
     context_in = '0;
     ah_in = '0;
-    if (table_write_valid_i) begin
+    if (table_write_valid_i || vireo_common_pkg::Synthesis) begin
       context_in = unpack_table_qp_context(table_write_i.data);
       ah_in = unpack_table_ah(table_write_i.data[8*TableAhBytes-1:0]);
     end
@@ -563,6 +563,7 @@ module vireo_requester
   logic [8*32'(TxInlineBytes)-1:0] carried_data;
   logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
   logic is_store;             // ATOMIC WRITE or FLUSH, which are READs of no bytes
+  logic sends_atomic, sends_store;
   logic is_flush;             // the latter
   logic flush_legal;
   /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
@@ -624,7 +625,7 @@ module vireo_requester
     carried_data = '0;
     list_address = work.address + 64'(RdmaSqReqBytes);
     inline_address = work.address + 64'(RdmaSqReqInlineDataOffset);
-    if (work_valid) begin
+    if (work_valid || vireo_common_pkg::Synthesis) begin
       wr_id = work.head_bytes[8*RdmaSqReqWrIdOffset +: 64];
       wr_opcode = work.head_bytes[8*RdmaSqReqOpcodeOffset +: 8];
       wr_flags = work.head_bytes[8*RdmaSqReqSendFlagsOffset +: 8];
@@ -719,7 +720,7 @@ module vireo_requester
     is_bind = Windows && operation_d.wc_opcode == IbWcOpcodeBindMw;
     is_register = FastRegistration && operation_d.wc_opcode == IbWcOpcodeRegMr;
     is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv || is_bind || is_register;
-    changes_key = is_local && status_q == IbWcStatusSuccess;
+    changes_key = Invalidation && is_local && status_q == IbWcStatusSuccess;
     // Address, length and rights are in the place of an atomic operation's address and operands. Those of a registration
     // are where a bind has its own, the key is in the place of rkey, and the page size in that of lkey.
     bind_request = unpack_rdma_sq_req_bind(pack_rdma_sq_req_atomic(atomic));
@@ -795,40 +796,41 @@ module vireo_requester
     opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
-    entry_in = '0;
-    if (front_q != FrIdle) begin
-      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, room: 1'b0, more: piece != rest,
-                   ends: piece == rest && ends, mark: 1'b0, placed: placed,
-                   direct: is_inline, carried: carries, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
-                   send_only: service_q == BthServiceUc || is_datagram,
-                   first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
-                   epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot, serial: work.serial,
-                   qpn: front_qpn, head: work.head, wr_id: wr_id,
-                   wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
-                   no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
-                   fence: fence, read: is_read && status_q == IbWcStatusSuccess,
-                   atomic: is_atomic && status_q == IbWcStatusSuccess,
-                   swap_add: carries ? carried_data[8*RdmaSgeBytes +: 64]
-                             : !is_atomic && !is_store ? '0
-                             : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.swap : atomic.compare_add,
-                   compare: carries ? carried_data[8*RdmaSgeBytes + 64 +: 64]
-                            : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
-                   number: work.is_replay ? work.number : reads_started,
-                   bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
-                   sge: carries ? carried_data[8*RdmaSgeBytes-1:0] : num_sge == '0 ? '0 : first_sge,
-                   address: is_read ? list_address : address_q, opcode: opcode,
-                   solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
-                   ack_req: is_connected
-                            && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
-                   psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
-                   remote_address: rdma.remote_addr + 64'(skip_q), rkey: is_atomic || is_store ? atomic.rkey : rdma.rkey,
-                   dma_length: is_flush ? flush.length : is_store ? 32'(AtomicBytes) : length_q - skip_q,
-                   has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
-                   reports: last && !is_connected,
-                   has_immdt: info.has_immdt || info.has_ieth,
-                   immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], is_local: changes_key,
-                   is_bind: (is_bind || is_register) && changes_key};
-    end
+    // Else the work request fails, and has no packet.
+    sends_atomic = Config.atomics != 0 && is_atomic;
+    sends_store = Config.atomics != 0 && is_store;
+    // In every state, although only some push it: a condition would be a LUT for each bit.
+    entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, room: 1'b0, more: piece != rest,
+                 ends: piece == rest && ends, mark: 1'b0, placed: placed,
+                 direct: is_inline, carried: carries, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
+                 send_only: service_q == BthServiceUc || is_datagram,
+                 first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
+                 epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot, serial: work.serial,
+                 qpn: front_qpn, head: work.head, wr_id: wr_id,
+                 wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
+                 no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
+                 fence: fence, read: is_read && status_q == IbWcStatusSuccess,
+                 atomic: sends_atomic && status_q == IbWcStatusSuccess,
+                 swap_add: carries ? carried_data[8*RdmaSgeBytes +: 64]
+                           : !sends_atomic && !sends_store ? '0
+                           : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.swap : atomic.compare_add,
+                 compare: carries ? carried_data[8*RdmaSgeBytes + 64 +: 64]
+                          : sends_atomic && operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
+                 number: work.is_replay ? work.number : reads_started,
+                 bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
+                 sge: carries ? carried_data[8*RdmaSgeBytes-1:0] : num_sge == '0 ? '0 : first_sge,
+                 address: is_read ? list_address : address_q, opcode: opcode,
+                 solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
+                 ack_req: is_connected
+                          && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
+                 psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
+                 remote_address: rdma.remote_addr + 64'(skip_q), rkey: sends_atomic || sends_store ? atomic.rkey : rdma.rkey,
+                 dma_length: is_flush ? flush.length : sends_store ? 32'(AtomicBytes) : length_q - skip_q,
+                 has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
+                 reports: last && !is_connected,
+                 has_immdt: info.has_immdt || info.has_ieth,
+                 immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], is_local: changes_key,
+                 is_bind: (is_bind || is_register) && changes_key};
 
     unique case (front_q)
       FrIdle: begin
@@ -969,10 +971,9 @@ module vireo_requester
         // The pages of a registration, a pair at a time. Their answers say nothing that its own one does not.
         if (entry_ready && check_free) begin
           entry_push = 1'b1;
-          entry_in = '0;
           entry_in.mark = 1'b1;
+          entry_in.ends = 1'b0;
           entry_in.placed = 1'b1;
-          entry_in.qpn = front_qpn;
           check_valid_d = 1'b1;
           check_d = '{key: bind_request.rkey, pdn: pdn_q, address: address_q, bytes: element_q, bytes_high: lkey_q,
                       lkey: 32'(next_q) - 32'd1, qpn: 24'(front_qpn), maps: 1'b1, default: '0};
@@ -1076,8 +1077,9 @@ module vireo_requester
       front_resumed_write = 1'b1;
       front_resumed_new = '0;
       entry_push = 1'b1;
-      entry_in = '0;
       entry_in.load = 1'b1;
+      entry_in.ends = 1'b0;
+      entry_in.placed = 1'b0;
       entry_in.qpn = load.qpn[QpBits-1:0];
     end
     if (front_d == FrLeave && entry_ready) begin
@@ -1091,12 +1093,9 @@ module vireo_requester
     if (marks) begin
       // The work request ends without another packet.
       entry_push = 1'b1;
-      entry_in = '0;
       entry_in.ends = 1'b1;
       entry_in.mark = 1'b1;
-      entry_in.is_replay = work.is_replay;
-      entry_in.serial = work.serial;
-      entry_in.qpn = front_qpn;
+      entry_in.placed = 1'b0;
     end
 
     // Of the elements only as many bytes are written.
