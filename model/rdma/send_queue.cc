@@ -70,7 +70,8 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
       slots_(config.num_qps),
-      kept_(config.send_requests_kept),
+      keeps_(config.send_requests_kept != 0),
+      kept_(std::max(config.send_requests_kept, 1u)),
       silent_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
@@ -189,6 +190,7 @@ bool SendQueue::IsQuick(Cycle now) {
   if (!Sends(now, replay.qpn)) return true;
   if (replays_.AnyBefore(now, [&](const spec::Replay& other) { return other.qpn == replay.qpn; })) return false;
   if (replay.resume) return true;
+  if (!keeps_) return false;
   const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
   return kept.valid && kept.qpn == replay.qpn && kept.head == replay.head;
 }
@@ -499,6 +501,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
 
 // A record's replay comes after its work request, so the newest one of a head is the record's.
 void SendQueue::Keep(Cycle now, const spec::WorkRequest& work) {
+  if (!keeps_) return;
   Kept kept{.valid = work.failed == RdmaError::kOk,
             .qpn = work.qpn,
             .head = work.head,

@@ -199,6 +199,7 @@ class SendQueue final : public Block {
   Channel<spec::Replay> replays_;  // whose work request has not been issued
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
+  bool keeps_;  // any of them
   Table<Kept> kept_;
   // 1: no failure is reported, because one was, or the QP is stopped. A change of the latter is written one cycle
   // later.

@@ -109,7 +109,7 @@ module vireo_send_queue
 
   localparam bit Extensible = Config.extensible_requests != 0;
 
-  localparam int unsigned Kept = Config.send_requests_kept;  // of all QPs; a power of two, 2 or more
+  localparam int unsigned Kept = Config.send_requests_kept == 0 ? 2 : Config.send_requests_kept;  // of all QPs; a power of two
   localparam int unsigned KeptBits = $clog2(Kept);
   localparam int unsigned KeptOfQp = SendRecords < Kept ? SendRecords : Kept;
 
@@ -215,7 +215,7 @@ module vireo_send_queue
 
   logic kept_write;
   logic [KeptBits-1:0] kept_place;
-  kept_t kept_new, kept;
+  kept_t kept_new, kept_read, kept;
   logic looked_up_q;  // `kept` is that of the replay at the input
   logic quick, slow;  // it needs no request; it can be requested
   logic replay_started;  // its QP is, likewise as of one cycle ago
@@ -231,10 +231,10 @@ module vireo_send_queue
   /* verilator lint_on UNUSEDSIGNAL */
 
   // The newest work request of each head that was read: a record's replay comes after it, so it is the record's.
+  assign kept = Config.send_requests_kept == 0 ? '0 : kept_read;
   vireo_table #(.Width($bits(kept_t)), .Depth(Kept)) u_kept (
-    .clk_i, .rst_ni,
-    .write_i(kept_write), .write_address_i(kept_place), .write_data_i(kept_new),
-    .read_i(1'b1), .read_address_i(place_of(replay.qpn[QpBits-1:0], replay.head)), .read_data_o(kept)
+    .clk_i, .rst_ni, .write_i(kept_write), .write_address_i(kept_place), .write_data_i(kept_new),
+    .read_i(1'b1), .read_address_i(place_of(replay.qpn[QpBits-1:0], replay.head)), .read_data_o(kept_read)
   );
 
   vireo_table #(.Width(1), .Depth(NumQps)) u_replay_state (

@@ -13702,7 +13702,7 @@ struct Config {
   uint32_t send_queue_buffers;  // Buffers that the outstanding requests of the send queue ask for [buffers]
   uint32_t send_queue_fetches;  // Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request [reads]
   uint32_t receives_ahead;  // Receive work requests of a QP or of a shared receive queue that are prefetched [entries]
-  uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
+  uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again. 0: without the memory [entries]
   uint32_t send_burst_bytes;  // Maximum that a message sends per round-robin turn of its queue pair: a short message of another one waits for as much of each [bytes]
   uint32_t num_msix_vectors;  // MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is [entries]
 };
@@ -13861,7 +13861,7 @@ inline constexpr Config kNic1Rc = {
     .send_queue_buffers = 8u,
     .send_queue_fetches = 8u,
     .receives_ahead = 8u,
-    .send_requests_kept = 8u,
+    .send_requests_kept = 0u,
     .send_burst_bytes = 4096u,
     .num_msix_vectors = 8u,
 };

@@ -6456,7 +6456,7 @@ package vireo_spec_pkg;
     send_queue_buffers: 8,
     send_queue_fetches: 8,
     receives_ahead: 8,
-    send_requests_kept: 8,
+    send_requests_kept: 0,
     send_burst_bytes: 4096,
     num_msix_vectors: 8
   };
