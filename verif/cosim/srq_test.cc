@@ -211,6 +211,34 @@ TEST_P(Srq, SlotsAreReusedInAnyOrder) {
   }
 }
 
+// A long queue is taken to its last receive; then it is empty.
+TEST_P(Srq, TenThousandReceivesAreTaken) {
+  if (config().max_queue_entries < 16384) GTEST_SKIP() << "its queues are shorter";
+  const uint64_t receives = has_cheap_cycles() ? 10'000 : 300;
+  constexpr uint64_t kBatch = 12;  // work requests of a pair at a time
+  CreateSrq(10'000);
+  for (int i = 0; i < 2; ++i) Connect({.timeout = 16, .rnr_retry = 0, .min_rnr_timer = 1});
+  if (HasFatalFailure()) return;
+  for (uint64_t i = 0; i < receives; ++i) PostRecv(i, 48);
+  RunFor(20'000);
+  std::vector<bool> taken(receives);
+  for (uint64_t begin = 0; begin < receives; begin += 2 * kBatch) {
+    const uint64_t count = std::min(2 * kBatch, receives - begin);
+    for (uint64_t i = 0; i < count; ++i) PostSend(i % 2, i, 48);
+    for (uint64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(Next(0).value_or(spec::RdmaCqReq{.status = IbWcStatus::kGeneralErr}).status, IbWcStatus::kSuccess);
+      const auto received = Next(1);
+      ASSERT_TRUE(received.has_value());
+      ASSERT_LT(received->wr_id, receives);
+      EXPECT_FALSE(taken[received->wr_id]) << received->wr_id;
+      taken[received->wr_id] = true;
+    }
+  }
+  EXPECT_EQ(std::ranges::count(taken, true), static_cast<ptrdiff_t>(receives));
+  PostSend(0, 1, 48);
+  EXPECT_EQ(Next(0).value_or(spec::RdmaCqReq{}).status, IbWcStatus::kRnrRetryExcErr);
+}
+
 TEST_P(Srq, EmptyQueueIsReceiverNotReady) {
   CreateSrq();
   for (int i = 0; i < 2; ++i) Connect();
