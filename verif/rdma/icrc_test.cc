@@ -27,6 +27,7 @@ struct Datagram {
 };
 
 // The captures hold only untagged RoCEv2 frames.
+// Without FLUSHes, whose ICRC Linux 6.12 has wrong (docs/golden.md).
 std::vector<Datagram> GoldenDatagrams() {
   std::vector<Datagram> result;
   for (const auto& path : sim::ListCaptures(VIREO_VECTORS_DIR)) {
@@ -37,7 +38,9 @@ std::vector<Datagram> GoldenDatagrams() {
       const bool is_ipv6 = spec::Ethernet::Decode(frame.bytes.data()).ethertype == spec::Ethertype::kIpv6;
       const size_t size =
           is_ipv6 ? spec::Ipv6::kBytes + spec::Ipv6::Decode(l3).payload_length : spec::Ipv4::Decode(l3).total_length;
-      result.push_back({Bytes(l3, l3 + size), is_ipv6});
+      Datagram datagram{Bytes(l3, l3 + size), is_ipv6};
+      const auto opcode = static_cast<spec::BthOpcode>(datagram.bytes[datagram.bth()]);
+      if (opcode != spec::BthOpcode::kRcFlush) result.push_back(std::move(datagram));
     }
   }
   return result;

@@ -918,7 +918,7 @@ TEST_F(Overlay, AtomicOperations) {
   ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
   ibv_wc wc = Next(pair.cq);
   // The queue pairs lack the right.
-  EXPECT_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(wc.status, IBV_WC_REM_INV_REQ_ERR);
   EXPECT_EQ(there(), 0xffff'ffff'ffff'fff0U);
   EXPECT_EQ(ibv_dereg_mr(counter), 0);
   Destroy(pair);

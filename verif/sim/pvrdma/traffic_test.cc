@@ -360,7 +360,7 @@ TEST_P(PvrdmaTraffic, FaultsOfRequestsCompleteWithTheirStatus) {
     std::function<void(Side&, Side&)> send;
   };
   const Row rows[] = {
-      {"atomic without the right", 10,
+      {"atomic without the queue pair's right", 9,
        [](Side& a, Side& b) {
          SendWqe wqe = Wqe(WrOpcode::kFetchAdd, 1);
          Store(wqe.part, AtomicPart{.remote_addr = b.region.start, .rkey = b.region.rkey});
