@@ -14,7 +14,6 @@ using spec::TableQueueKind;
 constexpr uint64_t kUsedEntries = spec::VirtqUsed::kBytes, kAvailEntries = spec::VirtqAvail::kBytes;
 constexpr uint64_t kDescriptorBytes = spec::VirtqDesc::kBytes, kElementBytes = spec::VirtqUsedElem::kBytes;
 constexpr uint32_t kIndexBytes = sizeof(uint16_t);
-constexpr uint8_t kLast = 0x80;  // of the status of a DMA completion (EventKind)
 
 uint64_t Little(std::span<const uint8_t> bytes) {
   uint64_t value = 0;
