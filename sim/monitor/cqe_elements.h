@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "sim/monitor/findings.h"
-#include "sim/time/core_clock.h"
+#include "sim/nic/nic.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim::monitor {
 
 class CqeElements {
  public:
-  // `clock`: of the device, whose time begins with cycle 0.
-  CqeElements(Findings& findings, const CoreClock& clock) : findings_(findings), clock_(clock) {}
+  // `core_clock_khz`: of the device, whose time begins with cycle 0.
+  CqeElements(Findings& findings, uint32_t core_clock_khz) : findings_(findings), core_clock_khz_(core_clock_khz) {}
 
   void OnReset() { cqs_.clear(); }
   // Firmware's entry of a CQ.
@@ -30,7 +30,7 @@ class CqeElements {
     uint64_t timestamp = 0;  // of its last CQE
   };
   Findings& findings_;
-  const CoreClock clock_;
+  const uint64_t core_clock_khz_;
   std::vector<Cq> cqs_;  // by virtqueue
 };
 

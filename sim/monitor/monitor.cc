@@ -58,7 +58,7 @@ bool IsJudged(EventKind kind) {
 }  // namespace
 
 Monitor::Monitor(uint16_t nic, uint32_t core_clock_khz)
-    : findings_(nic), rings_(findings_, memory_, *this, CoreClock(core_clock_khz)), packets_(findings_) {
+    : findings_(nic), rings_(findings_, memory_, *this, core_clock_khz), packets_(findings_) {
   packets_.SetTranslate([this](uint32_t any_key, PacketRules::Right right, uint64_t address, uint64_t bytes,
                                PacketRules::Places& places) {
     const auto key = KeyOf(any_key);

@@ -85,8 +85,8 @@ class RingRules {
     ~Listener() = default;
   };
 
-  RingRules(Findings& findings, ExtentMap& memory, Listener& listener, const CoreClock& clock)
-      : findings_(findings), memory_(memory), listener_(listener), elements_(findings, clock) {
+  RingRules(Findings& findings, ExtentMap& memory, Listener& listener, uint32_t core_clock_khz)
+      : findings_(findings), memory_(memory), listener_(listener), elements_(findings, core_clock_khz) {
     queues_.reserve(spec::kNotifyQueuesMax);  // they are costly to move
   }
 
