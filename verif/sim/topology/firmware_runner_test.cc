@@ -205,7 +205,7 @@ TEST(FirmwareRunner, StartsServesAndSleeps) {
 TEST(FirmwareRunner, AnswersAndTablesMatchAnUntimedCall) {
   World world;
   world.BringUp();
-  Bench bench;
+  Bench bench({.config = &spec::kNic1});
   const auto both = [&](RdmaCtrlCmd command, const std::vector<uint8_t>& request = {}) {
     const Answer answer = world.Roce(command, request);
     EXPECT_EQ(answer.bytes, bench.Roce(command, request).bytes) << static_cast<int>(command);
