@@ -8,25 +8,30 @@ import argparse
 import pathlib
 import re
 import struct
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def constant(name):
-    """A constant of spec/processor.toml."""
-    text = (ROOT / "spec/processor.toml").read_text(encoding="utf-8")
-    return int(re.search(rf'name = "{name}"\nvalue = (\w+)', text)[1], 0)
+def contract():
+    """Of spec/processor.toml: the constants' values, and the structure of the settings."""
+    spec = tomllib.loads((ROOT / "spec/processor.toml").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["value"] for entry in spec["const"]}, spec["struct"][0]
 
 
 def image(firmware, profile, mac, mtu, words):
     """The words. `mac` of 6 bytes or None: the device's own; `mtu` 0: the device's own."""
+    constants, layout = contract()
     data = bytearray(firmware)
     if len(data) > 4 * words:
         raise ValueError(f"the firmware has {len(data)} bytes, the image has room for {4 * words}")
-    at = constant("processor_settings_offset")
-    if any(data[at:at + 16]):
+    settings = slice(constants["processor_settings_offset"], constants["processor_settings_offset"] + layout["bytes"])
+    if any(data[settings]):
         raise ValueError("the firmware has settings already")
-    data[at:at + 16] = struct.pack("<IBB6sI", constant("processor_settings_magic"), profile == "vireo", mac is not None, mac or bytes(6), mtu)
+    values = {"magic": constants["processor_settings_magic"], "abi_profile": profile == "vireo", "has_mac": mac is not None,
+              "mac": int.from_bytes(mac or bytes(6), "little"), "mtu": mtu}
+    whole = sum(values[field["name"]] << 8 * field["at"] for field in layout["fields"])
+    data[settings] = whole.to_bytes(layout["bytes"], "little")
     data += bytes(4 * words - len(data))
     return struct.unpack(f"<{words}I", data)
 
