@@ -18,7 +18,6 @@
 #include "sim/traffic/raw_queue.h"
 #include "sim/wire/wire.h"
 #include "verif/cosim/every_device.h"
-#include "verif/cosim/system_test.h"
 
 namespace vireo::sim {
 namespace {
@@ -32,7 +31,7 @@ class Errors : public testing::TestWithParam<EveryDevice> {
 
   void SetUp() override {
     auto built = RdmaSystem::Build({.device = std::get<0>(GetParam()),
-                                    .config = ConfigOfTests(std::get<1>(GetParam())),
+                                    .config = std::get<1>(GetParam()),
                                     .firmware_access_cycles = firmware_access_cycles_});
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
@@ -734,7 +733,7 @@ class Fence : public Errors {
 // memory and wire are full, and room for the next packets is taken as soon as one leaves. From the answer on the host
 // owns the memory again, and an access would be a violation.
 TEST_P(Fence, DeregistrationWaitsForReadsOfTheRegion) {
-  const spec::Config& config = *ConfigOfTests(std::get<1>(GetParam()));
+  const spec::Config& config = *std::get<1>(GetParam());
   const bool is_fast = config.link_mbps >= 10'000;
   // Host memory is faster than the wire by a fourth at 100 Gb/s.
   const uint32_t bytes = is_fast ? 6U << 20 : 256U << 10;
@@ -858,7 +857,7 @@ class LongMessage : public Errors {
     bytes_ = (is_cheap ? 16U << 20 : 3U << 19) + 5;
     Begin();
   }
-  const spec::Config& config() const { return *ConfigOfTests(std::get<1>(GetParam())); }
+  const spec::Config& config() const { return *std::get<1>(GetParam()); }
   void Begin() {
     bad_.reset();
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.memory_bytes = bytes_, .path_mtu = spec::IbMtu::kMtu4096}));

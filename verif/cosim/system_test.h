@@ -106,27 +106,6 @@ inline std::string BoardOfTests() {
   return line == nullptr ? "" : line;
 }
 
-// nic1 with what it leaves out: a small NIC with every feature that needs no wide data path. Only faults are tried on
-// it (verif/mutants), because it has an RTL of its own there.
-inline const spec::Config kFullNic1 = [] {
-  spec::Config config = spec::kNic1;
-  config.fast_registration = config.cqe_elements = 1;
-  return config;
-}();
-
-// The configuration on which the cases of `nic1` run instead (VIREO_NIC1), such as nic1_rc, or nic1_full; default:
-// nic1. Cases that need what it does not have fail.
-inline const spec::Config* ConfigOfTests(const spec::Config* config) {
-  const char* const name = std::getenv("VIREO_NIC1");  // NOLINT(concurrency-mt-unsafe)
-  if (name == nullptr || config != &spec::kNic1) return config;
-  if (std::string_view(name) == "nic1_full") return &kFullNic1;
-  for (const spec::Config* const known : spec::kConfigs) {
-    if (std::string_view(known->name) == name) return known;
-  }
-  std::fprintf(stderr, "VIREO_NIC1=%s: no such configuration\n", name);
-  std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe)
-}
-
 class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
   // `options` except for device, configuration, profile and rings.
@@ -183,7 +162,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
   void RunFor(uint64_t ns) { system_->topology().RunFor(ns * kPicosecondsPerNanosecond); }
   // True: the device has what Vireo adds to the RFC: events, error codes, windows, VLAN GIDs, page sizes.
   bool has_additions() const { return spec::ConstantsOf(profile_).rdma_has_additions; }
-  const spec::Config& config() const { return *ConfigOfTests(std::get<1>(GetParam())); }
+  const spec::Config& config() const { return *std::get<1>(GetParam()); }
   // True: a test may carry more bytes per cycle.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
   // True: cycles are cheap, so a test may try more cases. Expectations must not depend on it.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "firmware/app/firmware.h"
+#include "verif/common/full_nic1.h"
 #include "verif/firmware/mock_device.h"
 
 namespace vireo::verif {
@@ -49,13 +50,6 @@ std::vector<uint8_t> BytesOf(const T& value) {
 inline constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
 // The tail of reg_user_mr: `count` pages from address `first`.
 std::vector<uint8_t> PageList(uint64_t first, uint64_t count, uint8_t shift = spec::kRdmaPageShiftDefault);
-
-// nic1 with the features that it leaves out.
-inline constexpr spec::Config kFullNic1 = [] {
-  spec::Config config = spec::kNic1;
-  config.fast_registration = config.cqe_elements = 1;
-  return config;
-}();
 
 struct BenchOptions {
   spec::Profile profile = spec::Profile::kVireo;
