@@ -290,6 +290,10 @@ int TakeOne(Cq& cq) {
   if (!polled.ok()) return ErrnoOf(polled.error());
   if (*polled == 0) return ENOENT;
   clock_gettime(CLOCK_REALTIME, &cq.polled_at);
+  // Here, not when the program asks: each completion that is taken needs no earlier readings any more.
+  cq.wall_time_ns = cq.has_wall_clock && cq.current.timestamp_ns.has_value()
+                        ? cq.wall_clock.ToHost(*cq.current.timestamp_ns)
+                        : Nanoseconds(cq.polled_at);
   cq.ex.wr_id = cq.current.wr_id;
   cq.ex.status = ToWcStatus(cq.current.status);
   cq.service_level = ToServiceLevel(cq.context(), cq.current);
@@ -348,12 +352,7 @@ void SetCqApi(Cq& cq) {
     const Cq& ours = Of(current);
     return ours.current.timestamp_ns.value_or(Nanoseconds(ours.polled_at));
   };
-  ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) {
-    Cq& ours = Of(current);
-    return ours.current.timestamp_ns.has_value() && ours.has_wall_clock
-               ? ours.wall_clock.ToHost(*ours.current.timestamp_ns)
-               : Nanoseconds(ours.polled_at);
-  };
+  ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) { return Of(current).wall_time_ns; };
   // InfiniBand only: Ethernet has no LIDs.
   ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
   ex.read_sl = [](ibv_cq_ex* current) { return Of(current).service_level; };

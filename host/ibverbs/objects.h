@@ -217,6 +217,7 @@ struct Cq {
   verbs::Completion current{};
   bool has_wall_clock = false;      // the program asked for it, and the device has timestamps
   verbs::ClockRelation wall_clock;  // to CLOCK_REALTIME
+  uint64_t wall_time_ns = 0;        // of `current`
   uint64_t taken_when_read = 0;     // impl->taken() at its last reading
 
   Context& context() { return Of(ex.context); }
