@@ -258,6 +258,7 @@ struct Bench {
     bench.AddOther(time_input);
     block.time_ns = [this](Cycle cycle) { return time.At(cycle); };
     for (uint8_t& bits : elements) bits = static_cast<uint8_t>(random());
+    elements[0] |= spec::RdmaCqElement::kTimestamp;  // whatever the seed
     table_in.allowed = [this](Cycle, const TableWrite& write) {
       return write.table_id != spec::MgmtTable::kCqContext || p.cq_context_ready_o != 0;
     };
