@@ -69,11 +69,6 @@ constexpr World kWorlds[] = {
 };
 void PrintTo(const World& world, std::ostream* out) { *out << world.name; }
 
-bool IsFull() {
-  const char* const value = std::getenv("VIREO_SYSTEM");
-  return value != nullptr && std::string(value) == "full";
-}
-
 // The size of a net queue.
 unsigned NetEntries(const World& world) {
   return std::min(world.config->max_net_queue_entries, world.config->max_queue_entries);
@@ -105,8 +100,8 @@ class Guests : public testing::TestWithParam<World> {
 
   void SetUp() override {
     const World& world = GetParam();
-    if (!IsFull() && world.usual.empty()) GTEST_SKIP() << "VIREO_SYSTEM=full runs this world";
-    if (!IsFull() && !IsUsual(world)) GTEST_SKIP() << "VIREO_SYSTEM=full runs this case here";
+    if (!IsFullSystemTest() && world.usual.empty()) GTEST_SKIP() << "VIREO_SYSTEM=full runs this world";
+    if (!IsFullSystemTest() && !IsUsual(world)) GTEST_SKIP() << "VIREO_SYSTEM=full runs this case here";
     if (!Shared().is_unavailable.empty()) GTEST_SKIP() << Shared().is_unavailable;
     if (Shared().world != world.name) Begin(world);
     if (!Shared().is_unavailable.empty()) GTEST_SKIP() << Shared().is_unavailable;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -38,6 +39,11 @@ std::string TextOf(const std::string& path) {
 }
 
 }  // namespace
+
+bool IsFullSystemTest() {
+  const char* const value = std::getenv("VIREO_SYSTEM");
+  return value != nullptr && std::string_view(value) == "full";
+}
 
 Guest::Booted Guest::Start(const GuestSetup& setup) {
   const bool has_nic = !setup.nic.empty(), has_vfio = !setup.vfio.empty(), has_pvrdma = !setup.pvrdma.empty();

@@ -23,6 +23,9 @@
 
 namespace vireo::sim {
 
+// VIREO_SYSTEM=full: every case in every world; else a selection.
+bool IsFullSystemTest();
+
 struct GuestSetup {
   std::string directory;            // of its sockets and log
   std::string name = "guest";       // of its files in there

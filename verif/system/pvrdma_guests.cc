@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -33,11 +32,6 @@ std::string LossyTopology(unsigned nics) {
 }
 
 }  // namespace
-
-bool IsFullSystemTest() {
-  const char* const value = std::getenv("VIREO_SYSTEM");
-  return value != nullptr && std::string_view(value) == "full";
-}
 
 void PvrdmaGuests::SetUp() {
   const PvrdmaWorld& world = GetParam();

@@ -37,7 +37,6 @@ struct PvrdmaWorld {
   int ends = 1;       // how often a guest is killed, and how often reset
 };
 inline void PrintTo(const PvrdmaWorld& world, std::ostream* out) { *out << world.name; }
-bool IsFullSystemTest();
 
 // A pingpong destroys its queue pair right after its last message, and rping its connection: with loss they may fail
 // on any NIC (docs/interop.md).

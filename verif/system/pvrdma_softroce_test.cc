@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -65,9 +64,7 @@ class PvrdmaAndSoftRoce : public testing::TestWithParam<Setup> {
 
   static void TearDownTestSuite() { End(); }
   void SetUp() override {
-    const char* const system = std::getenv("VIREO_SYSTEM");
-    const bool is_full = system != nullptr && std::string_view(system) == "full";
-    if (!is_full && std::string_view(GetParam().name) != "model") {
+    if (!IsFullSystemTest() && std::string_view(GetParam().name) != "model") {
       GTEST_SKIP() << "VIREO_SYSTEM=full runs this";
     }
     if (Shared().is_unavailable.empty() && Shared().setup != GetParam().name) Begin();

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -99,11 +98,6 @@ std::string NameOf(const Case& one) {
 }
 void PrintTo(const Case& one, std::ostream* out) { *out << NameOf(one); }
 
-bool IsFull() {
-  const char* const value = std::getenv("VIREO_SYSTEM");
-  return value != nullptr && std::string(value) == "full";
-}
-
 bool MakesSense(const Case& one) {
   const std::string loss = one.loss->name;
   // Once per simulator: the wire's counters are not reset.
@@ -144,7 +138,7 @@ std::vector<Case> Cases() {
           for (const RdmaProgram& program : kPrograms) {
             for (const bool guest_serves : {false, true}) {
               const Case one{device, &loss, ipv6, mtu, &program, guest_serves};
-              if (MakesSense(one) && (IsFull() || IsQuick(one))) cases.push_back(one);
+              if (MakesSense(one) && (IsFullSystemTest() || IsQuick(one))) cases.push_back(one);
             }
           }
         }

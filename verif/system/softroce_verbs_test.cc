@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -56,23 +55,18 @@ std::string NameOf(const Case& one) {
 }
 void PrintTo(const Case& one, std::ostream* out) { *out << NameOf(one); }
 
-bool IsFull() {
-  const char* const value = std::getenv("VIREO_SYSTEM");
-  return value != nullptr && std::string(value) == "full";
-}
-
 std::vector<Case> Cases(const std::vector<const char*>& devices, bool has_loss) {
   std::vector<Case> cases;
   for (const char* device : devices) {
     for (const char* loss : {"", "0.01", "0.05"}) {
-      if (*loss != '\0' && (!has_loss || (std::string(device) != "model" && !IsFull()))) continue;
+      if (*loss != '\0' && (!has_loss || (std::string(device) != "model" && !IsFullSystemTest()))) continue;
       for (const bool linux_requests : {true, false}) cases.push_back({device, loss, linux_requests});
     }
   }
   return cases;
 }
 std::vector<const char*> Devices(bool in_lockstep) {
-  if (IsFull()) return {"model", "rtl", "lockstep"};
+  if (IsFullSystemTest()) return {"model", "rtl", "lockstep"};
   return in_lockstep ? std::vector<const char*>{"model", "lockstep"} : std::vector<const char*>{"model"};
 }
 

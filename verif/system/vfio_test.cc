@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -40,18 +39,13 @@ constexpr World kWorlds[] = {
 };
 void PrintTo(const World& world, std::ostream* out) { *out << world.name; }
 
-bool IsFull() {
-  const char* const value = std::getenv("VIREO_SYSTEM");
-  return value != nullptr && std::string(value) == "full";
-}
-
 class Vfio : public testing::TestWithParam<World> {
  protected:
   static void TearDownTestSuite() { End(); }
 
   void SetUp() override {
     const World& world = GetParam();
-    if (!IsFull() && !world.is_usual) GTEST_SKIP() << "VIREO_SYSTEM=full runs this world";
+    if (!IsFullSystemTest() && !world.is_usual) GTEST_SKIP() << "VIREO_SYSTEM=full runs this world";
     if (!Shared().is_unavailable.empty()) GTEST_SKIP() << Shared().is_unavailable;
     if (Shared().world != world.name) Begin(world);
     if (!Shared().is_unavailable.empty()) GTEST_SKIP() << Shared().is_unavailable;
