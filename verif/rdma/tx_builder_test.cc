@@ -1049,26 +1049,25 @@ TEST(SourcePort, MatchesLinux) {
   EXPECT_EQ(TxBuilder::SourcePort(0xfffff, 1, 2), 0xc000 | (0x3fff ^ 0x3f));
 }
 
-// Linux's RC and UC connections without a flow label; a capture has one connection.
+// Linux's RC and UC connections without a flow label. Frames of a connection have the same port in both directions.
 TEST(SourcePort, MatchesCapturedConnections) {
-  unsigned count = 0;
+  size_t count = 0;
   for (const auto& path : sim::ListCaptures(VIREO_VECTORS_DIR)) {
     const std::string name = std::string(path).substr(std::string(path).rfind('/') + 1);
     if (!name.starts_with("rc_") && !name.starts_with("uc_") && !name.starts_with("v_")) continue;
-    std::vector<RxToken> frames;
-    std::set<uint32_t> numbers;
+    std::map<uint16_t, std::vector<uint32_t>> connections;  // destinations of the frames from each port
     for (const auto& frame : sim::ReadPcap(path).frames) {
       const RxToken read = RxParser::Parse(frame.bytes, false);
       const auto service = static_cast<uint8_t>(read.bth.opcode) >> 5;
       if (read.verdict != spec::RxVerdict::kRoce || service > 1) continue;  // [IBTA vol. 1, 9.2.1: 0 RC, 1 UC]
-      numbers.insert(read.bth.dest_qp);
-      frames.push_back(read);
+      connections[read.udp_source_port].push_back(read.bth.dest_qp);
     }
-    ASSERT_LE(numbers.size(), 2u) << name;
-    for (const RxToken& read : frames) {
-      const uint32_t other = read.bth.dest_qp == *numbers.begin() ? *numbers.rbegin() : *numbers.begin();
-      EXPECT_EQ(TxBuilder::SourcePort(0, read.bth.dest_qp, other), read.udp_source_port) << name;
-      ++count;
+    EXPECT_LE(connections.size(), name == "v_flush_k612.pcap" ? 3u : 1u) << name;
+    for (const auto& [port, numbers] : connections) {
+      const std::set<uint32_t> ends(numbers.begin(), numbers.end());
+      ASSERT_LE(ends.size(), 2u) << name;
+      EXPECT_EQ(TxBuilder::SourcePort(0, *ends.begin(), *ends.rbegin()), port) << name;
+      count += numbers.size();
     }
   }
   EXPECT_GT(count, 100u);
