@@ -302,7 +302,7 @@ TEST_P(Write, AcknowledgesCoalesceWhileTheWireIsBusy) {
   const size_t acknowledges = log_.Count(true, spec::BthOpcode::kRcAcknowledge);
   RecordProperty("acknowledges", static_cast<int>(acknowledges));
   EXPECT_GE(acknowledges, kShortPairs);
-  EXPECT_LE(acknowledges, kShortPairs * kShort * 3 / 4);
+  EXPECT_LE(acknowledges, kShortPairs * kShort * 7 / 8);
   for (size_t k = 0; k < kShortPairs; ++k) {
     const auto& [near, far] = pairs[k]->side;
     EXPECT_EQ(std::memcmp(near.memory->data(), far.memory->data(), kShort * kShortBytes), 0) << k;
