@@ -752,6 +752,46 @@ TEST_P(Fence, DeregistrationWaitsForReadsOfTheRegion) {
   }
 }
 
+// Likewise, for a read that begins after the device has read the command. Host memory is slow, and watched, because
+// what the driver sees is later than the answer: the device then reads whether it wants an interrupt, and DMA reads are
+// answered in order.
+TEST_P(Fence, DeregistrationWaitsForASlowRead) {
+  constexpr uint32_t kDelayNs = 30'000;  // less than a completion may take
+  RdmaHost& host = system_->host(0);
+  const auto index =
+      static_cast<uint16_t>(host.device().net().CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
+  const auto ring = FindRing(host, index);
+  ASSERT_TRUE(ring.has_value());
+  for (const uint64_t after_ns : {1000, 1800}) {
+    SCOPED_TRACE(after_ns);
+    auto& [near, far] = bad_->side;
+    const uint64_t first = near.memory->address(), size = near.memory->size();
+    host.station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kDelay, .address = first, .bytes = size, .delay_ns = kDelayNs});
+    std::string order;  // of reads of the region, and of writes to the used ring
+    host.station().memory().OnAccess([&](uint64_t address, uint64_t /*bytes*/, std::span<const uint8_t> written) {
+      if (written.empty() && address - first < size) order += 'r';
+      if (!written.empty() && address - ring->used_address < ring->used_bytes) order += 'u';
+    });
+    system_->scheduler().Call(
+        system_->scheduler().now() + after_ns * kPicosecondsPerNanosecond, [this, sge = near.region->Sge(0, 64), &far] {
+          const verbs::Status posted = bad_->side[0].qp->PostSend({.opcode = spec::IbWrOpcode::kRdmaWrite,
+                                                                   .sg_list = std::span(&sge, 1),
+                                                                   .remote_addr = far.region->address(),
+                                                                   .rkey = far.region->rkey()});
+          EXPECT_TRUE(posted.ok());
+        });
+    near.region.reset();
+    host.station().memory().OnAccess(nullptr);
+    EXPECT_LT(order.find('r'), order.find('u')) << order;
+    const auto completions = Completions(*bad_, 1);
+    ASSERT_EQ(completions.size(), 1u);
+    EXPECT_EQ(completions[0].status, spec::IbWcStatus::kSuccess) << spec::ToString(completions[0].status);
+    ExpectWorks(*good_);
+    ExpectNewPairWorks(0);
+  }
+}
+
 // What was granted has room in the buffer, so the answer waits for host memory only, however long the peer's PAUSE is:
 // of WRITEs, and of responses to the peer's READs.
 TEST_P(Fence, DeregistrationDoesNotWaitForTheWire) {

@@ -445,6 +445,30 @@ TEST_P(Net, QueuePairContinuesAfterRestartInTraffic) {
   }
 }
 
+// The reset of the receive queue waits for frames whose buffers were fetched, not for all in the transmit queue.
+TEST_P(Net, ResetOfAQueueDoesNotWaitForWaitingFrames) {
+  RdmaSystemOptions options;
+  options.driver.net_queue_size = has_fast_wire() ? 1024 : 256;
+  Build(options);
+  const Bytes frame = Plain(0, has_fast_wire() ? 1514 : 200, 1);
+  uint64_t queued = 0;
+  while (net(0).transmit(0).Send(frame).ok()) ++queued;
+  RunFor(5'000);
+  const uint64_t begin = system_->host(0).function().NowNs();
+  Ok(net(0).pci().ResetQueue(net(0).receive(0).queue().index, kTimeoutNs));
+  const uint64_t took_ns = system_->host(0).function().NowNs() - begin;
+  const uint64_t wire_ns = queued * frame.size() * 8'000 / config().link_mbps;
+  EXPECT_LT(took_ns, wire_ns * 2 / 5);
+  Ok(net(0).RestartPair(0));
+  while (Next(1, 0, 100'000).has_value()) {
+  }
+  for (size_t from = 0; from < 2; ++from) {
+    const Bytes next = Plain(from, 100, 2);
+    ASSERT_NO_FATAL_FAILURE(Send(from, next));
+    ASSERT_NO_FATAL_FAILURE(Expect(1 - from, next));
+  }
+}
+
 TEST_P(Net, ResetInTrafficLeavesNothingBehind) {
   Build();
   for (uint64_t round = 0; round < 2; ++round) {
