@@ -87,6 +87,7 @@ rtl/rdma/vireo_responder_checks.sv
 rtl/rdma/vireo_response_checks.sv
 rtl/rdma/vireo_responder_flushes.sv
 rtl/rdma/vireo_responder_tables.sv
+rtl/rdma/vireo_responder_groups.sv
 rtl/rdma/vireo_responder_next.sv
 rtl/rdma/vireo_responder_control.sv
 rtl/rdma/vireo_responder_outcome.sv

@@ -80,6 +80,8 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdQueryMr, spec::RdmaAckQueryMr, &Firmware::QueryMr>(),
     Roce<spec::RdmaCmdCreateExtendedCq, spec::RdmaAckCreateCq, &Firmware::CreateExtendedCq>(),
     Roce<Empty, spec::RdmaAckQueryClock, &Firmware::QueryClock>(),
+    Roce<spec::RdmaCmdAttachMcast, Empty, &Firmware::AttachMcast>(),
+    Roce<spec::RdmaCmdDetachMcast, Empty, &Firmware::DetachMcast>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

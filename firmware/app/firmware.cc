@@ -41,6 +41,7 @@ constexpr struct {
     VIREO_PARAMETER(cqe_elements),
     VIREO_PARAMETER(push_requests),
     VIREO_PARAMETER(max_srqs),
+    VIREO_PARAMETER(max_mcast_attach),
     VIREO_PARAMETER(max_path_mtu),
 };
 #undef VIREO_PARAMETER
@@ -61,7 +62,7 @@ bool Firmware::Start() {
   }
   if (config_.net_queue_pairs > kMaxNetPairs || config_.num_cqs > kMaxCqs || config_.num_qps > kMaxQps ||
       config_.num_pds > kMaxPds || config_.num_mrs > kMaxMrs || config_.num_translations > kMaxTranslations ||
-      config_.num_ahs > kMaxAhs || config_.num_gids > kMaxGids) {
+      config_.num_ahs > kMaxAhs || config_.num_gids > kMaxGids || config_.max_mcast_attach > kMaxMcastAttach) {
     return false;
   }
   if (options_.has_mac) WriteMac(options_.mac);
@@ -216,6 +217,9 @@ void Firmware::ClearObjects() {
     device_.ClearEntry<spec::TableGid>(index);
     gid_used_.Clear(index);
   }
+  for (uint32_t row = 0; row < config_.max_mcast_attach; ++row) {
+    if (attachments_[row].is_valid) RemoveAttachment(row);
+  }
   for (uint32_t index; (index = window_used_.FindSet(0, kMaxQueues)) != kNone;) {
     device_.ClearEntry<spec::TableWindow>(index);
     window_used_.Clear(index);
@@ -255,6 +259,7 @@ void Firmware::ClearTables() {
       {spec::MgmtTable::kMacFilter, spec::kTableMacFilterEntries},
       {spec::MgmtTable::kVlanFilter, kVlanEntries},
       {spec::MgmtTable::kRss, kRssEntries},
+      {spec::MgmtTable::kMcast, config_.max_mcast_attach},
   };
   for (const auto& [table, entries] : tables) {
     for (uint32_t index = 0; index < entries && !device_.broken(); ++index) device_.ClearEntry(table, index);

@@ -224,6 +224,15 @@ class Firmware {
   Error QuerySrq(const spec::RdmaCmdQuerySrq& request, spec::RdmaAckQuerySrq& response);
   Error DestroySrq(const spec::RdmaCmdDestroySrq& request, Empty&);
 
+  // --- multicast.cc ---
+  Error AttachMcast(const spec::RdmaCmdAttachMcast& request, Empty&);
+  Error DetachMcast(const spec::RdmaCmdDetachMcast& request, Empty&);
+
+  uint32_t MaxMcastAttach() const { return profile_->rdma_has_additions ? config_.max_mcast_attach : 0; }
+  uint32_t FindAttachment(uint32_t qpn, const uint8_t* mgid) const;  // its row of the table, or kNone
+  bool IsAttached(uint32_t qpn) const;                               // to any group
+  void RemoveAttachment(uint32_t row);
+
   // --- net.cc ---
   template <bool spec::MgmtRxMode::*mode>
   bool SetRxMode(const spec::NetCtrlRx& request, Empty&);
@@ -288,6 +297,12 @@ class Firmware {
     uint16_t receive;
   } qp_cqs_[kMaxQps]{};
   uint8_t mr_key_[kMaxMrs]{};  // key of the last region with this index
+  struct Attachment {
+    bool is_valid;
+    uint16_t qpn;
+    uint8_t mgid[16];
+  };
+  Attachment attachments_[kMaxMcastAttach]{};  // to multicast groups, by their row of the table
   // Start of the next search: numbers are not reused at once, so that stale ones are detected.
   uint32_t next_pd_ = 0, next_cq_ = 0, next_qp_ = 0, next_mr_ = 0, next_ah_ = 0;
 

@@ -30,6 +30,9 @@ inline constexpr uint32_t kMaxMrs = Largest(&spec::Config::num_mrs);
 inline constexpr uint32_t kMaxTranslations = Largest(&spec::Config::num_translations);
 inline constexpr uint32_t kMaxAhs = Largest(&spec::Config::num_ahs);
 inline constexpr uint32_t kMaxGids = Largest(&spec::Config::num_gids);
+// At least 1, so that there is an array of them.
+inline constexpr uint32_t kMaxMcastAttach =
+    Largest(&spec::Config::max_mcast_attach) != 0 ? Largest(&spec::Config::max_mcast_attach) : 1;
 // Net queues, control queue, CQs, two per QP, event queue.
 inline constexpr uint32_t kMaxQueues = 2 * kMaxNetPairs + 1 + kMaxCqs + 2 * kMaxQps + 1;
 

@@ -68,7 +68,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .max_push = HasPush() ? spec::kRdmaPushMost : uint8_t{0},
               .max_mw = HasWindows() ? config_.num_mrs : 0,
               .max_fast_mr_pages = MaxFastPages(),
-              .cq_elements = CqElements()};
+              .cq_elements = CqElements(),
+              .max_mcast_attach = MaxMcastAttach()};
   return Error::kOk;
 }
 

@@ -107,6 +107,7 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
 
 Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
+  if (IsAttached(request.qpn)) return Error::kHandleBusy;
   const auto context = device_.ReadEntry<spec::TableQpContext>(request.qpn);
   draining_.Clear(request.qpn);
   RunQp(request.qpn, spec::QpOperation::kStop);

@@ -41,6 +41,8 @@ inline constexpr spec::MgmtTable kTableOf<spec::TableVlanFilter> = spec::MgmtTab
 template <>
 inline constexpr spec::MgmtTable kTableOf<spec::TableRssConfig> = spec::MgmtTable::kRss;
 template <>
+inline constexpr spec::MgmtTable kTableOf<spec::TableMcast> = spec::MgmtTable::kMcast;
+template <>
 inline constexpr spec::MgmtTable kTableOf<spec::TableRss> = spec::MgmtTable::kRss;
 
 class Device {

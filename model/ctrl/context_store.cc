@@ -26,6 +26,7 @@ uint32_t EntriesOf(const spec::Config& config, MgmtTable table) {
     case MgmtTable::kMacFilter: return spec::kTableMacFilterEntries;
     case MgmtTable::kVlanFilter: return kVlans / spec::kTableVlanFilterBits;
     case MgmtTable::kRss: return 1 + spec::kTableRssQueues / spec::TableRss::kBytes;
+    case MgmtTable::kMcast: return config.max_mcast_attach;
   }
   return 0;
 }

@@ -41,6 +41,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
       read_half_table_(sizes.num_qps),
       ended_table_(sizes.num_qps),
       reads_(sizes.num_qps, sizes.max_rd_atomic),
+      groups_(sizes.num_qps, sizes.max_mcast_attach),
       flush_(sizes.num_qps) {
   for (ResponderTurn& turn : turns_) {
     turn.num_qps = sizes.num_qps;
@@ -61,6 +62,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
 void Responder::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 
 void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
+  groups_.OnTableWrite(now, write);
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
   ResponderAttributes attributes{.exists = context.valid,
@@ -112,10 +114,10 @@ void Responder::SetHold(Cycle from, bool hold) {
 }
 
 bool Responder::IsIdle() const {
-  return state_ == State::kIdle && !has_next_ && load_in.size() == 0 && (frame_in.size() == 0 || (held_ && !early_)) &&
-         doorbell_in.size() == 0 && receive_retry_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ &&
-         flush_.IsEmpty() && !check_.token && !request_.token && !place_.token && !failure_.token &&
-         read_record_in.size() == 0 && !expected_psn_;
+  return state_ == State::kIdle && !has_next_ && load_in.size() == 0 &&
+         (frame_in.size() == 0 || (held_ && !early_ && !groups_.IsBusy(frame_in.front()))) && doorbell_in.size() == 0 &&
+         receive_retry_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token &&
+         !request_.token && !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
 
 void Responder::Run(Cycle now) {
@@ -128,6 +130,7 @@ void Responder::Run(Cycle now) {
   const bool reflush = reflush_.has_value();
   RunRings(now, reflush);
   wrote_ = false;
+  if (frame_in.CanPop(now) && groups_.Run(now, frame_in.front())) WakeAt(now + 1);
   const bool behind = has_next_ && next_since_ < now;
   if (has_next_) {
     if (behind) IssueAhead(now);
@@ -230,7 +233,7 @@ void Responder::Begin(Cycle now) {
     return SetState(now, State::kIdle);
   }
   if (has_next_) return;
-  const bool frame = frame_in.CanPop(now) && (!held_ || early_);
+  const bool frame = frame_in.CanPop(now) && groups_.IsReady(now, frame_in.front()) && (!held_ || early_);
   if (flush_.CanPop(now) && !(frame && was_flush_)) {
     if (!is_idle) return;
     is_flush_ = true;
@@ -244,16 +247,19 @@ void Responder::Begin(Cycle now) {
     return WakeAt(begins_);
   }
   if (!frame) return WakeAt(flush_.PopReady());
-  const auto qpn = static_cast<uint32_t>(frame_in.front().bth.dest_qp % half_table_.size());
+  const uint32_t dest_qp = groups_.IsCopy() ? groups_.qpn() : frame_in.front().bth.dest_qp;
+  const auto qpn = static_cast<uint32_t>(dest_qp % half_table_.size());
   if (!is_idle && (state_ == State::kAct || is_flush_ || turn_->qpn == qpn)) return;
   was_flush_ = false;
   has_next_ = true;
   next_since_ = now;
   next_issued_ = Issued::kNothing;
   next_->frame = frame_in.front();
+  next_->frame.bth.dest_qp = dest_qp;
+  next_->is_copy = groups_.IsCopy();
   next_->enabled = Enabled(now);
   const auto& mac = mac_.At(now);
-  next_->is_ours = std::equal(mac.begin(), mac.end(), next_->frame.destination_mac);
+  next_->is_ours = next_->is_copy || std::equal(mac.begin(), mac.end(), next_->frame.destination_mac);
   ReadTables(now, *next_, qpn);
   next_->Locate();
   WakeAt(now + 1);

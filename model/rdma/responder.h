@@ -30,6 +30,7 @@
 #include "model/rdma/memory_grant.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/read_ring.h"
+#include "model/rdma/responder_groups.h"
 #include "model/rdma/responder_turn.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
@@ -62,6 +63,7 @@ class Responder final : public Block {
     bool has_flush = true;
     bool has_invalidation = true;
     bool has_shared_queues = true;
+    uint32_t max_mcast_attach = 0;  // at most 64
     uint32_t data_bits = 512;
   };
 
@@ -76,6 +78,7 @@ class Responder final : public Block {
                                 .has_flush = config.flush != 0,
                                 .has_invalidation = config.invalidation != 0,
                                 .has_shared_queues = config.max_srqs != 0,
+                                .max_mcast_attach = config.max_mcast_attach,
                                 .data_bits = config.datapath_bits}) {}
 
   Channel<spec::QpLoad> load_in;
@@ -204,6 +207,7 @@ class Responder final : public Block {
   // READs of the peer that the read responder has ended, modulo 2^8.
   Table<uint8_t> ended_table_;
   ReadRing reads_;
+  ResponderGroups groups_;
   Level<std::array<uint8_t, 6>> mac_;
 
   bool enable_ = false;

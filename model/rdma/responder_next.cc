@@ -79,7 +79,7 @@ void Responder::Advance(Cycle now) {
   std::swap(turn_, next_);
   has_next_ = false;
   is_flush_ = false;
-  frame_in.Drop(now);
+  if (groups_.Advance(now)) frame_in.Drop(now);
   Reset(*turn_);
   if (!turn_->IsDatagram()) {
     BeginPart(Part::kPayload);

@@ -62,6 +62,7 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   spec::RxPlace place;
   SetRuns(place, memory);
   const RxToken& frame = turn_->frame;
+  place.copied = turn_->is_copy;
   // The net path handles it.
   if (turn_->IsNet()) place.net_bytes = frame.frame_bytes;
   if (is_response_) {

@@ -159,6 +159,7 @@ struct ResponderTurn {
   RxToken frame;
   uint32_t qpn = 0;         // modulo num_qps
   bool is_cleared = false;  // the QP, since the tables were read
+  bool is_copy = false;     // of a datagram to a group: others of its frame follow
   bool enabled = false;
   bool is_ours = false;  // by its destination address
   ResponderAttributes attributes;

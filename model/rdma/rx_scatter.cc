@@ -103,7 +103,7 @@ void RxScatter::TakePlace(Cycle now) {
     for (size_t i = 0; i < value_.size(); ++i) value_[i] = static_cast<uint8_t>(place_.value >> 8 * i);
     state_ = State::kRun;
     BeginWrite(now, Offset(), place_.address0, place_.bytes0);
-  } else if (!place_.no_frame && !place_.more) {
+  } else if (!place_.no_frame && !place_.more && !place_.copied) {
     state_ = State::kFree;
   }
 }
@@ -127,7 +127,7 @@ void RxScatter::EndWrite(Cycle now) {
     second_ = true;
     return BeginWrite(now, Offset() + place_.bytes0, place_.address1, place_.bytes1);
   }
-  if (!place_.more) store_.Free(now);
+  if (!place_.more && !place_.copied) store_.Free(now);
   state_ = State::kPlace;
 }
 

@@ -91,6 +91,7 @@ package vireo_common_pkg;
     entries[MgmtTableMacFilter] = 32'(TableMacFilterEntries);
     entries[MgmtTableVlanFilter] = Vlans / 32'(TableVlanFilterBits);
     entries[MgmtTableRss] = 1 + 32'(TableRssQueues) / TableRssBytes;
+    entries[MgmtTableMcast] = sizes.max_mcast_attach;
     return entries;
   endfunction
   // Addresses of each table's first word, and behind the last one.

@@ -12,7 +12,7 @@
 // flushed receive leaves as a place without frame.
 //
 // This module connects the parts, in the order in which a frame passes them: vireo_responder_tables and vireo_read_ring,
-// what is known of its QP; vireo_responder_next, checks of a request before its turn; vireo_response_checks, of a READ
+// what is known of its QP; vireo_responder_groups, copies of a multicast datagram; vireo_responder_next, checks of a request before its turn; vireo_response_checks, of a READ
 // response; vireo_responder_control, the state machine; vireo_responder_outcome, what leaves and the QP's state after it.
 // vireo_responder_flushes keeps the QPs to flush.
 module vireo_responder
@@ -110,7 +110,8 @@ module vireo_responder
   // verilator lint_off UNUSEDSIGNAL
   qp_load_t load;      // of as many QPs as there are
   // verilator lint_on UNUSEDSIGNAL
-  rx_token_t waiting;  // the frame that is next
+  rx_token_t frame, waiting;  // as it came; the frame that is next, which may be a copy of it
+  logic frame_valid, frame_ready, copied;
   memory_place_t memory;
   logic advance;       // it becomes the one in progress
 
@@ -137,9 +138,25 @@ module vireo_responder
     .s_valid_i(frame_valid_i),
     .s_ready_o(frame_ready_o),
     .s_data_i(frame_i),
-    .m_valid_o(waiting_valid),
-    .m_ready_i(advance),
-    .m_data_o(waiting)
+    .m_valid_o(frame_valid),
+    .m_ready_i(frame_ready),
+    .m_data_o(frame)
+  );
+
+  vireo_responder_groups #(
+    .Config(Config)
+  ) u_groups (
+    .clk_i,
+    .rst_ni,
+    .table_write_valid_i,
+    .table_write_i,
+    .frame_valid_i(frame_valid),
+    .frame_ready_o(frame_ready),
+    .frame_i(frame),
+    .waiting_valid_o(waiting_valid),
+    .waiting_o(waiting),
+    .copied_o(copied),
+    .advance_i(advance)
   );
 
   vireo_slice #(
@@ -297,6 +314,7 @@ module vireo_responder
     .mac_i,
     .waiting_valid_i(waiting_valid),
     .waiting_i(waiting),
+    .copied_i(copied),
     .held_i(held),
     .read_i(read),
     .starts_i(starts),
@@ -448,7 +466,7 @@ module vireo_responder
   );
 
   assign settled_o = state == StIdle && !next_valid;
-  assign idle_o = state == StIdle && !next_valid && !load_valid && (!waiting_valid || (held && !early)) && flushes_idle
+  assign idle_o = state == StIdle && !next_valid && !load_valid && (!frame_valid || (waiting_valid && held && !early)) && flushes_idle
                && !memory_check_valid_o && !receive_request_valid_o && !place_valid_o && !failure_valid_o && ring_idle
                && !expected_psn_valid_o;
 

@@ -18,6 +18,7 @@ module vireo_responder_next
   input  logic [47:0]          mac_i,
   input  logic                 waiting_valid_i,
   input  rx_token_t            waiting_i,        // the frame
+  input  logic                 copied_i,         // a copy of a datagram to a group
   input  logic                 held_i,           // its turn does not come
 
   input  logic                 read_i,           // tables are read, for it or for a flush
@@ -86,7 +87,7 @@ module vireo_responder_next
     .duplicate_limit_o(duplicate_limit)
   );
 
-  assign job_o = '{frame: waiting_i, checks: checks_d, half: half_i, pdn: attributes_i.pdn,
+  assign job_o = '{frame: waiting_i, copied: copied_i, checks: checks_d, half: half_i, pdn: attributes_i.pdn,
                    recv_cqn: attributes_i.recv_cqn, has_srq: attributes_i.has_srq, srqn: attributes_i.srqn,
                    min_rnr_timer: attributes_i.min_rnr_timer, address: address, rkey: rkey, bytes_left: bytes_left,
                    reads_issued: reads_issued, duplicate_limit: duplicate_limit};
@@ -145,7 +146,7 @@ module vireo_responder_next
   always_ff @(posedge clk_i) begin
     if (read_i) begin
       enabled_q <= enable_i;
-      ours_q <= waiting_i.destination_mac == mac;
+      ours_q <= copied_i || waiting_i.destination_mac == mac;
     end
     if (valid_q) checks_q <= checks_d;
     cleared_q <= cleared_d && !starts_i;

@@ -334,6 +334,7 @@ module vireo_responder_outcome
       place_d.has_completion = has_completion;
       place_d.no_frame = step_i.flushes;
       place_d.more = step_i.continues;
+      place_d.copied = Config.max_mcast_attach != 0 && step_i.ends && job_i.copied;
       if (!step_i.flushes && !step_i.continues) begin
         place_d.has_answer = answers;
         if (done == ActAccept) begin

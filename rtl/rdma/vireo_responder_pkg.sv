@@ -170,6 +170,7 @@ package vireo_responder_pkg;
   // The turn in progress: the frame, and what was read for it. Of a flush: half, CQ and shared receive queue only.
   typedef struct packed {
     rx_token_t frame;
+    logic copied;            // a copy of a datagram to a group: others of its frame follow
     checks_t checks;
     half_t half;
     logic [15:0] pdn;

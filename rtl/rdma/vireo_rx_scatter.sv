@@ -376,12 +376,12 @@ module vireo_rx_scatter
           bytes1_d = place.bytes1;
           offset1_d = from_start ? '0 : offset0 + OffsetBits'(place.bytes0);
           beat_d = PlaceBits'(offset0[OffsetBits-1:LaneBits]);
-          more_d = place.more;
+          more_d = place.more || place.copied;
           zeros_d = place.zeros;
           has_value_d = place.has_value;
           value_d = place.value;
           if (writes_any) state_d = StRun;
-          else if (!place.no_frame && !place.more) state_d = StFree;
+          else if (!place.no_frame && !place.more && !place.copied) state_d = StFree;
         end
       end
 

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[49] = {
+inline constexpr ParameterInfo kParameterInfo[50] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -103,6 +103,9 @@ inline constexpr ParameterInfo kParameterInfo[49] = {
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
      "must be 0 to 1022"},
+    {"max_mcast_attach", &Config::max_mcast_attach, 0u, 64u, false, "entries",
+     "Attachments of UD queue pairs to multicast groups, of all together; 0: without their logic",
+     "must be 0 to 64"},
     {"parity", &Config::parity, 0u, 1u, false, "",
      "1: a parity bit for each entry of the context memories; 0: without it, and without what it detects",
      "must be 0 to 1"},
@@ -195,6 +198,7 @@ inline constexpr uint32_t kCqeElementsMax = 1u;
 inline constexpr uint32_t kPushRequestsMax = 1u;
 inline constexpr uint32_t kKnownEntriesMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
+inline constexpr uint32_t kMaxMcastAttachMax = 64u;
 inline constexpr uint32_t kParityMax = 1u;
 inline constexpr uint32_t kNetOffloadsMax = 1u;
 inline constexpr uint32_t kPackedRingsMax = 1u;

@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x1du, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x1fu, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -469,9 +469,9 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
 // Words of 64 bits that the management block keeps of an entry, from its first byte on, by `mgmt_table`: what firmware reads to change it, or when it removes the object. 0: a read is an error. Of rss only entry 0 is kept. (tables.toml)
-inline constexpr uint8_t kTableKeptWords[11] = {
+inline constexpr uint8_t kTableKeptWords[12] = {
     3u, 0u, 10u, 1u, 4u, 0u, 1u, 3u,
-    0u, 1u, 7u,
+    0u, 1u, 7u, 0u,
 };
 
 // Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
@@ -596,6 +596,7 @@ enum class MgmtTable : uint8_t {
   kMacFilter = 8u,  // Unicast and multicast MAC addresses to accept
   kVlanFilter = 9u,  // 4,096 bits, 32 to an entry
   kRss = 0xau,  // Indirection table
+  kMcast = 0xbu,  // Attachments of UD queue pairs to multicast groups
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(MgmtTable value) {
@@ -611,6 +612,7 @@ constexpr const char* ToString(MgmtTable value) {
     case MgmtTable::kMacFilter: return "mac_filter";
     case MgmtTable::kVlanFilter: return "vlan_filter";
     case MgmtTable::kRss: return "rss";
+    case MgmtTable::kMcast: return "mcast";
   }
   return nullptr;
 }
@@ -782,7 +784,7 @@ enum class RdmaError : uint8_t {
   kBadAh = 0x14u,  // No address handle of this protection domain has this number
   kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
   kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
-  kHandleBusy = 0x17u,  // Other objects use it; for dereg_mr and rereg_mr: memory windows are bound to it; for create_qp: the one GSI QP exists, or has only just gone; for modify_qp: discarded work is not gone yet, try again
+  kHandleBusy = 0x17u,  // Other objects use it; for dereg_mr and rereg_mr: memory windows are bound to it; for create_qp: the one GSI QP exists, or has only just gone; for modify_qp: discarded work is not gone yet, try again; for destroy_qp: it is attached to a multicast group
   kBadSrqn = 0x18u,  // No shared receive queue has this number; for create_qp: none of this protection domain
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
@@ -792,6 +794,7 @@ enum class RdmaError : uint8_t {
   kCapSgeExceeded = 0x35u,  // max_send_sge, max_recv_sge or max_sge is above the device's limit
   kCapInlineExceeded = 0x36u,  // max_inline_data is above rdma_inline_bytes
   kUnsupportedCqElement = 0x37u,  // An element that is not of cq_elements
+  kNotAUdQp = 0x38u,  // Only UD queue pairs are attached to multicast groups
   kCurStateMismatch = 0x40u,  // cur_qp_state is not the state the QP is in
   kInvalidStateTransition = 0x41u,  // IBTA does not allow this transition
   kMissingAttribute = 0x42u,  // The transition requires an attribute that the mask does not select
@@ -806,10 +809,11 @@ enum class RdmaError : uint8_t {
   kUnalignedPage = 0x54u,  // A page address is not a multiple of the page size
   kUnsupportedGidType = 0x60u,  // Not RoCE v2
   kInvalidVlan = 0x61u,  // VLAN identifier 0xfff, or a TCI without vlan_present
-  kInvalidGid = 0x62u,  // Zero or multicast GID
+  kInvalidGid = 0x62u,  // Zero or multicast GID; for attach_mcast: not a multicast GID
   kGidIndexInUse = 0x63u,  // The entry holds a GID: delete it first
   kGidDuplicate = 0x64u,  // Another entry has the same GID, type and VLAN
   kInvalidWindow = 0x65u,  // length is 0, or base + length runs past 2^64
+  kNotAttached = 0x66u,  // The queue pair is not attached to this multicast group
   kNoFreePd = 0x70u,  // max_pd protection domains exist
   kNoFreeCq = 0x71u,  // max_rdma_cqs completion queues exist
   kNoFreeQp = 0x72u,  // Every QP number is taken
@@ -817,6 +821,7 @@ enum class RdmaError : uint8_t {
   kNoFreeAh = 0x74u,  // max_ah address handles exist
   kNoFreePages = 0x75u,  // The translation table cannot hold this page list now
   kNoFreeSrq = 0x76u,  // max_srq shared receive queues exist, or every QP number is taken
+  kNoFreeMcast = 0x77u,  // max_mcast_attach attachments to multicast groups exist
   kWindowViolation = 0x80u,  // A buffer or indirect table lies outside the queue's window
   kBadDescriptor = 0x81u,  // Ring or chain is malformed: index, loop, direction, length
   kBadWqe = 0x82u,  // The descriptor is shorter than the fixed part of a work request
@@ -859,6 +864,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kCapSgeExceeded: return "cap_sge_exceeded";
     case RdmaError::kCapInlineExceeded: return "cap_inline_exceeded";
     case RdmaError::kUnsupportedCqElement: return "unsupported_cq_element";
+    case RdmaError::kNotAUdQp: return "not_a_ud_qp";
     case RdmaError::kCurStateMismatch: return "cur_state_mismatch";
     case RdmaError::kInvalidStateTransition: return "invalid_state_transition";
     case RdmaError::kMissingAttribute: return "missing_attribute";
@@ -877,6 +883,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kGidIndexInUse: return "gid_index_in_use";
     case RdmaError::kGidDuplicate: return "gid_duplicate";
     case RdmaError::kInvalidWindow: return "invalid_window";
+    case RdmaError::kNotAttached: return "not_attached";
     case RdmaError::kNoFreePd: return "no_free_pd";
     case RdmaError::kNoFreeCq: return "no_free_cq";
     case RdmaError::kNoFreeQp: return "no_free_qp";
@@ -884,6 +891,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kNoFreeAh: return "no_free_ah";
     case RdmaError::kNoFreePages: return "no_free_pages";
     case RdmaError::kNoFreeSrq: return "no_free_srq";
+    case RdmaError::kNoFreeMcast: return "no_free_mcast";
     case RdmaError::kWindowViolation: return "window_violation";
     case RdmaError::kBadDescriptor: return "bad_descriptor";
     case RdmaError::kBadWqe: return "bad_wqe";
@@ -928,6 +936,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kCapSgeExceeded: return "EINVAL";
     case RdmaError::kCapInlineExceeded: return "EINVAL";
     case RdmaError::kUnsupportedCqElement: return "EOPNOTSUPP";
+    case RdmaError::kNotAUdQp: return "EINVAL";
     case RdmaError::kCurStateMismatch: return "EINVAL";
     case RdmaError::kInvalidStateTransition: return "EINVAL";
     case RdmaError::kMissingAttribute: return "EINVAL";
@@ -946,6 +955,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kGidIndexInUse: return "EBUSY";
     case RdmaError::kGidDuplicate: return "EEXIST";
     case RdmaError::kInvalidWindow: return "EINVAL";
+    case RdmaError::kNotAttached: return "EINVAL";
     case RdmaError::kNoFreePd: return "ENOMEM";
     case RdmaError::kNoFreeCq: return "ENOMEM";
     case RdmaError::kNoFreeQp: return "ENOMEM";
@@ -953,6 +963,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kNoFreeAh: return "ENOMEM";
     case RdmaError::kNoFreePages: return "ENOMEM";
     case RdmaError::kNoFreeSrq: return "ENOMEM";
+    case RdmaError::kNoFreeMcast: return "ENOMEM";
     case RdmaError::kWindowViolation: return "EFAULT";
     case RdmaError::kBadDescriptor: return "EIO";
     case RdmaError::kBadWqe: return "EIO";
@@ -1644,7 +1655,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 30 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 32 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1676,6 +1687,8 @@ enum class RdmaCtrlCmd : uint8_t {
   kQueryMr = 0x1bu,  // Attributes of a memory region [vireo profile]
   kCreateExtendedCq = 0x1cu,  // Create a completion queue whose completions have optional elements [vireo profile]
   kQueryClock = 0x1du,  // Read the clock of the device [vireo profile]
+  kAttachMcast = 0x1eu,  // Attach a UD queue pair to a multicast group [vireo profile]
+  kDetachMcast = 0x1fu,  // Detach a UD queue pair from a multicast group [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1710,6 +1723,8 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kQueryMr: return "query_mr";
     case RdmaCtrlCmd::kCreateExtendedCq: return "create_extended_cq";
     case RdmaCtrlCmd::kQueryClock: return "query_clock";
+    case RdmaCtrlCmd::kAttachMcast: return "attach_mcast";
+    case RdmaCtrlCmd::kDetachMcast: return "detach_mcast";
   }
   return nullptr;
 }
@@ -5981,6 +5996,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxMwOffset = 88;
   static constexpr size_t kMaxFastMrPagesOffset = 92;
   static constexpr size_t kCqElementsOffset = 96;
+  static constexpr size_t kMaxMcastAttachOffset = 100;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -6009,7 +6025,8 @@ struct RdmaAckQueryDevice {
   uint32_t max_mw{};  // Memory windows, types 1 and 2B, whose numbers are those of memory regions: no more than max_mr of both. 0: there are none [vireo profile; else reserved]
   uint32_t max_fast_mr_pages{};  // Highest max_pages of alloc_mr, and pages of a reg_mr: two for each of max_send_sge. 0: no registration by work requests [vireo profile; else reserved]
   uint32_t cq_elements{};  // Elements that the completions of a CQ may have; none: no create_extended_cq; flags: RdmaCqElement [vireo profile; else reserved]
-  uint8_t reserved3[28]{};  // 0
+  uint32_t max_mcast_attach{};  // Attachments to multicast groups of all UD QPs together, so that there are no more groups, nor QPs in one. 0: no multicast is received [vireo profile; else reserved]
+  uint8_t reserved3[24]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -6041,7 +6058,8 @@ struct RdmaAckQueryDevice {
     result.max_mw = static_cast<uint32_t>(detail::GetLittle<704, 32>(bytes));
     result.max_fast_mr_pages = static_cast<uint32_t>(detail::GetLittle<736, 32>(bytes));
     result.cq_elements = static_cast<uint32_t>(detail::GetLittle<768, 32>(bytes));
-    for (size_t i = 0; i < 28; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 100 + i * 1));
+    result.max_mcast_attach = static_cast<uint32_t>(detail::GetLittle<800, 32>(bytes));
+    for (size_t i = 0; i < 24; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 104 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6074,7 +6092,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<704, 32>(bytes, static_cast<uint64_t>(max_mw));
     detail::PutLittle<736, 32>(bytes, static_cast<uint64_t>(max_fast_mr_pages));
     detail::PutLittle<768, 32>(bytes, static_cast<uint64_t>(cq_elements));
-    for (size_t i = 0; i < 28; ++i) detail::PutLittle<0, 8>(bytes + 100 + i * 1, reserved3[i]);
+    detail::PutLittle<800, 32>(bytes, static_cast<uint64_t>(max_mcast_attach));
+    for (size_t i = 0; i < 24; ++i) detail::PutLittle<0, 8>(bytes + 104 + i * 1, reserved3[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6106,7 +6125,8 @@ struct RdmaAckQueryDevice {
     f("max_mw", self.max_mw, 32);
     f("max_fast_mr_pages", self.max_fast_mr_pages, 32);
     f("cq_elements", self.cq_elements, 32);
-    for (size_t i = 0; i < 28; ++i) f("reserved3", self.reserved3[i], 8);
+    f("max_mcast_attach", self.max_mcast_attach, 32);
+    for (size_t i = 0; i < 24; ++i) f("reserved3", self.reserved3[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -8023,6 +8043,64 @@ struct RdmaCmdDelGid {
   }
 
   friend constexpr bool operator==(const RdmaCmdDelGid&, const RdmaCmdDelGid&) = default;
+};
+
+// Attach a UD QP to a multicast group: it receives a copy of each datagram to the group that has its Q_Key. [IBTA vol. 1, 10.5.2, 11.3.1; docs/decisions/0044] (roce.toml)
+// Little-endian, 20 bytes. Only in the vireo profile.
+struct RdmaCmdAttachMcast {
+  static constexpr size_t kBytes = 20;
+  static constexpr size_t kQpnOffset = 0;
+  static constexpr size_t kMgidOffset = 4;
+  uint32_t qpn{};  // The QP
+  uint8_t mgid[16]{};  // GID of the group: ff00::/8, or ::ffff:224.0.0.0/100 for an IPv4 group
+
+  static constexpr RdmaCmdAttachMcast Decode(const uint8_t* bytes) {
+    RdmaCmdAttachMcast result;
+    result.qpn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    for (size_t i = 0; i < 16; ++i) result.mgid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 4 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(qpn));
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 4 + i * 1, mgid[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 32);
+    for (size_t i = 0; i < 16; ++i) f("mgid", self.mgid[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaCmdAttachMcast&, const RdmaCmdAttachMcast&) = default;
+};
+
+// Detach a UD QP from a multicast group. [IBTA vol. 1, 11.3.2] (roce.toml)
+// Little-endian, 20 bytes. Only in the vireo profile.
+struct RdmaCmdDetachMcast {
+  static constexpr size_t kBytes = 20;
+  static constexpr size_t kQpnOffset = 0;
+  static constexpr size_t kMgidOffset = 4;
+  uint32_t qpn{};  // The QP
+  uint8_t mgid[16]{};  // GID of the group
+
+  static constexpr RdmaCmdDetachMcast Decode(const uint8_t* bytes) {
+    RdmaCmdDetachMcast result;
+    result.qpn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    for (size_t i = 0; i < 16; ++i) result.mgid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 4 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(qpn));
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 4 + i * 1, mgid[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 32);
+    for (size_t i = 0; i < 16; ++i) f("mgid", self.mgid[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaCmdDetachMcast&, const RdmaCmdDetachMcast&) = default;
 };
 
 // Limits what a virtqueue's descriptors may point to: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver can access. Applies to every descriptor fetched after the response, until set again; a reset of the queue or device removes it. [docs/decisions/0003] (roce.toml)
@@ -10062,6 +10140,47 @@ struct TableGid {
   }
 
   friend constexpr bool operator==(const TableGid&, const TableGid&) = default;
+};
+
+// An attachment of a UD queue pair to a multicast group. No two entries are alike. (tables.toml)
+// Little-endian, 24 bytes.
+struct TableMcast {
+  static constexpr size_t kBytes = 24;
+  static constexpr size_t kQpnOffset = 1;
+  static constexpr size_t kMgidOffset = 8;
+  bool valid{};  // The entry is in use
+  uint8_t reserved{};  // 0
+  uint32_t qpn{};  // The queue pair
+  uint32_t reserved1{};  // 0
+  uint8_t mgid[16]{};  // GID of the group, in network order
+
+  static constexpr TableMcast Decode(const uint8_t* bytes) {
+    TableMcast result;
+    result.valid = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
+    result.qpn = static_cast<uint32_t>(detail::GetLittle<8, 24>(bytes));
+    result.reserved1 = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    for (size_t i = 0; i < 16; ++i) result.mgid[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 8 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(valid));
+    detail::PutLittle<1, 7>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 24>(bytes, static_cast<uint64_t>(qpn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(reserved1));
+    for (size_t i = 0; i < 16; ++i) detail::PutLittle<0, 8>(bytes + 8 + i * 1, mgid[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("reserved", self.reserved, 7);
+    f("qpn", self.qpn, 24);
+    f("reserved1", self.reserved1, 32);
+    for (size_t i = 0; i < 16; ++i) f("mgid", self.mgid[i], 8);
+  }
+
+  friend constexpr bool operator==(const TableMcast&, const TableMcast&) = default;
 };
 
 // A MAC address that the net path accepts besides its own and broadcast. (tables.toml)
@@ -12932,9 +13051,10 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1608;
+  static constexpr size_t kBits = 1609;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
+  bool copied{};  // The last token of one copy of a multicast datagram: the frame stays for the next copy, or the token that frees it
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
   bool zeros{};  // Zeros are written instead of frame bytes
   bool has_value{};  // `value` is written instead of frame bytes, from its low byte on: at most 8 bytes
@@ -12960,6 +13080,7 @@ struct RxPlace {
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
     f("more", self.more, 1);
+    f("copied", self.copied, 1);
     f("net_bytes", self.net_bytes, 14);
     f("zeros", self.zeros, 1);
     f("has_value", self.has_value, 1);
@@ -13505,7 +13626,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[30] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[32] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -13536,6 +13657,8 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[30] = {
     {"query_mr", 27, 4, 40, false, true},
     {"create_extended_cq", 28, 8, 4, false, true},
     {"query_clock", 29, 0, 8, false, true},
+    {"attach_mcast", 30, 20, 0, false, true},
+    {"detach_mcast", 31, 20, 0, false, true},
 };
 
 // Management registers. (csr.toml)
@@ -13684,6 +13807,7 @@ struct Config {
   uint32_t push_requests;  // 1: send work requests of up to rdma_push_most can be pushed through the queue's notify page. 0: without their logic and memory
   uint32_t known_entries;  // 1: descriptor fetch keeps how many entries of a split ring are known to be available, and reads no index for them. 0: it reads the index for every request
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
+  uint32_t max_mcast_attach;  // Attachments of UD queue pairs to multicast groups, of all together; 0: without their logic [entries]
   uint32_t parity;  // 1: a parity bit for each entry of the context memories; 0: without it, and without what it detects
   uint32_t net_offloads;  // 1: transmit and receive checksums of net frames; 0: without their logic
   uint32_t packed_rings;  // 1: packed rings besides split ones; 0: without their logic
@@ -13737,6 +13861,7 @@ inline constexpr Config kNic100 = {
     .push_requests = 1u,
     .known_entries = 1u,
     .max_srqs = 256u,
+    .max_mcast_attach = 16u,
     .parity = 1u,
     .net_offloads = 1u,
     .packed_rings = 1u,
@@ -13790,6 +13915,7 @@ inline constexpr Config kNic1 = {
     .push_requests = 0u,
     .known_entries = 0u,
     .max_srqs = 4u,
+    .max_mcast_attach = 4u,
     .parity = 1u,
     .net_offloads = 1u,
     .packed_rings = 1u,
@@ -13843,6 +13969,7 @@ inline constexpr Config kNic1Rc = {
     .push_requests = 0u,
     .known_entries = 0u,
     .max_srqs = 0u,
+    .max_mcast_attach = 0u,
     .parity = 0u,
     .net_offloads = 0u,
     .packed_rings = 0u,

@@ -126,6 +126,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaCmdDestroyAh>("rdma_cmd_destroy_ah");
   f.template operator()<RdmaCmdAddGid>("rdma_cmd_add_gid");
   f.template operator()<RdmaCmdDelGid>("rdma_cmd_del_gid");
+  f.template operator()<RdmaCmdAttachMcast>("rdma_cmd_attach_mcast");
+  f.template operator()<RdmaCmdDetachMcast>("rdma_cmd_detach_mcast");
   f.template operator()<RdmaCmdSetWindow>("rdma_cmd_set_window");
   f.template operator()<RdmaEvent>("rdma_event");
   f.template operator()<RdmaSge>("rdma_sge");
@@ -162,6 +164,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<TableTranslation>("table_translation");
   f.template operator()<TableAh>("table_ah");
   f.template operator()<TableGid>("table_gid");
+  f.template operator()<TableMcast>("table_mcast");
   f.template operator()<TableMacFilter>("table_mac_filter");
   f.template operator()<TableVlanFilter>("table_vlan_filter");
   f.template operator()<TableRssConfig>("table_rss_config");
@@ -372,6 +375,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_kept_words[8]", static_cast<uint64_t>(kTableKeptWords[8])},
     {"table_kept_words[9]", static_cast<uint64_t>(kTableKeptWords[9])},
     {"table_kept_words[10]", static_cast<uint64_t>(kTableKeptWords[10])},
+    {"table_kept_words[11]", static_cast<uint64_t>(kTableKeptWords[11])},
     {"offered_features[0]", static_cast<uint64_t>(kOfferedFeatures[0])},
     {"offered_features[1]", static_cast<uint64_t>(kOfferedFeatures[1])},
     {"offered_features[2]", static_cast<uint64_t>(kOfferedFeatures[2])},
@@ -480,6 +484,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"mgmt_table.mac_filter", static_cast<uint64_t>(MgmtTable::kMacFilter)},
     {"mgmt_table.vlan_filter", static_cast<uint64_t>(MgmtTable::kVlanFilter)},
     {"mgmt_table.rss", static_cast<uint64_t>(MgmtTable::kRss)},
+    {"mgmt_table.mcast", static_cast<uint64_t>(MgmtTable::kMcast)},
     {"mgmt_table_operation.read", static_cast<uint64_t>(MgmtTableOperation::kRead)},
     {"mgmt_table_operation.write", static_cast<uint64_t>(MgmtTableOperation::kWrite)},
     {"mgmt_table_operation.clear", static_cast<uint64_t>(MgmtTableOperation::kClear)},
@@ -555,6 +560,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.cap_sge_exceeded", static_cast<uint64_t>(RdmaError::kCapSgeExceeded)},
     {"rdma_error.cap_inline_exceeded", static_cast<uint64_t>(RdmaError::kCapInlineExceeded)},
     {"rdma_error.unsupported_cq_element", static_cast<uint64_t>(RdmaError::kUnsupportedCqElement)},
+    {"rdma_error.not_a_ud_qp", static_cast<uint64_t>(RdmaError::kNotAUdQp)},
     {"rdma_error.cur_state_mismatch", static_cast<uint64_t>(RdmaError::kCurStateMismatch)},
     {"rdma_error.invalid_state_transition", static_cast<uint64_t>(RdmaError::kInvalidStateTransition)},
     {"rdma_error.missing_attribute", static_cast<uint64_t>(RdmaError::kMissingAttribute)},
@@ -573,6 +579,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.gid_index_in_use", static_cast<uint64_t>(RdmaError::kGidIndexInUse)},
     {"rdma_error.gid_duplicate", static_cast<uint64_t>(RdmaError::kGidDuplicate)},
     {"rdma_error.invalid_window", static_cast<uint64_t>(RdmaError::kInvalidWindow)},
+    {"rdma_error.not_attached", static_cast<uint64_t>(RdmaError::kNotAttached)},
     {"rdma_error.no_free_pd", static_cast<uint64_t>(RdmaError::kNoFreePd)},
     {"rdma_error.no_free_cq", static_cast<uint64_t>(RdmaError::kNoFreeCq)},
     {"rdma_error.no_free_qp", static_cast<uint64_t>(RdmaError::kNoFreeQp)},
@@ -580,6 +587,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.no_free_ah", static_cast<uint64_t>(RdmaError::kNoFreeAh)},
     {"rdma_error.no_free_pages", static_cast<uint64_t>(RdmaError::kNoFreePages)},
     {"rdma_error.no_free_srq", static_cast<uint64_t>(RdmaError::kNoFreeSrq)},
+    {"rdma_error.no_free_mcast", static_cast<uint64_t>(RdmaError::kNoFreeMcast)},
     {"rdma_error.window_violation", static_cast<uint64_t>(RdmaError::kWindowViolation)},
     {"rdma_error.bad_descriptor", static_cast<uint64_t>(RdmaError::kBadDescriptor)},
     {"rdma_error.bad_wqe", static_cast<uint64_t>(RdmaError::kBadWqe)},
@@ -815,6 +823,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.query_mr", static_cast<uint64_t>(RdmaCtrlCmd::kQueryMr)},
     {"rdma_ctrl_cmd.create_extended_cq", static_cast<uint64_t>(RdmaCtrlCmd::kCreateExtendedCq)},
     {"rdma_ctrl_cmd.query_clock", static_cast<uint64_t>(RdmaCtrlCmd::kQueryClock)},
+    {"rdma_ctrl_cmd.attach_mcast", static_cast<uint64_t>(RdmaCtrlCmd::kAttachMcast)},
+    {"rdma_ctrl_cmd.detach_mcast", static_cast<uint64_t>(RdmaCtrlCmd::kDetachMcast)},
     {"rdma_mw_type.type_1", static_cast<uint64_t>(RdmaMwType::kType1)},
     {"rdma_mw_type.type_2", static_cast<uint64_t>(RdmaMwType::kType2)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
@@ -1509,6 +1519,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.max_mw", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMwOffset)},
     {"rdma_ack_query_device.max_fast_mr_pages", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxFastMrPagesOffset)},
     {"rdma_ack_query_device.cq_elements", static_cast<uint64_t>(RdmaAckQueryDevice::kCqElementsOffset)},
+    {"rdma_ack_query_device.max_mcast_attach", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMcastAttachOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
@@ -1700,6 +1711,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_cmd_add_gid.gid", static_cast<uint64_t>(RdmaCmdAddGid::kGidOffset)},
     {"rdma_cmd_del_gid.bytes", static_cast<uint64_t>(RdmaCmdDelGid::kBytes)},
     {"rdma_cmd_del_gid.index", static_cast<uint64_t>(RdmaCmdDelGid::kIndexOffset)},
+    {"rdma_cmd_attach_mcast.bytes", static_cast<uint64_t>(RdmaCmdAttachMcast::kBytes)},
+    {"rdma_cmd_attach_mcast.qpn", static_cast<uint64_t>(RdmaCmdAttachMcast::kQpnOffset)},
+    {"rdma_cmd_attach_mcast.mgid", static_cast<uint64_t>(RdmaCmdAttachMcast::kMgidOffset)},
+    {"rdma_cmd_detach_mcast.bytes", static_cast<uint64_t>(RdmaCmdDetachMcast::kBytes)},
+    {"rdma_cmd_detach_mcast.qpn", static_cast<uint64_t>(RdmaCmdDetachMcast::kQpnOffset)},
+    {"rdma_cmd_detach_mcast.mgid", static_cast<uint64_t>(RdmaCmdDetachMcast::kMgidOffset)},
     {"rdma_cmd_set_window.bytes", static_cast<uint64_t>(RdmaCmdSetWindow::kBytes)},
     {"rdma_cmd_set_window.vq_index", static_cast<uint64_t>(RdmaCmdSetWindow::kVqIndexOffset)},
     {"rdma_cmd_set_window.flags", static_cast<uint64_t>(RdmaCmdSetWindow::kFlagsOffset)},
@@ -1903,6 +1920,9 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_gid.bytes", static_cast<uint64_t>(TableGid::kBytes)},
     {"table_gid.vlan", static_cast<uint64_t>(TableGid::kVlanOffset)},
     {"table_gid.gid", static_cast<uint64_t>(TableGid::kGidOffset)},
+    {"table_mcast.bytes", static_cast<uint64_t>(TableMcast::kBytes)},
+    {"table_mcast.qpn", static_cast<uint64_t>(TableMcast::kQpnOffset)},
+    {"table_mcast.mgid", static_cast<uint64_t>(TableMcast::kMgidOffset)},
     {"table_mac_filter.bytes", static_cast<uint64_t>(TableMacFilter::kBytes)},
     {"table_mac_filter.mac", static_cast<uint64_t>(TableMacFilter::kMacOffset)},
     {"table_vlan_filter.bytes", static_cast<uint64_t>(TableVlanFilter::kBytes)},
@@ -2177,6 +2197,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.push_requests", static_cast<uint64_t>(kNic100.push_requests)},
     {"nic100.known_entries", static_cast<uint64_t>(kNic100.known_entries)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
+    {"nic100.max_mcast_attach", static_cast<uint64_t>(kNic100.max_mcast_attach)},
     {"nic100.parity", static_cast<uint64_t>(kNic100.parity)},
     {"nic100.net_offloads", static_cast<uint64_t>(kNic100.net_offloads)},
     {"nic100.packed_rings", static_cast<uint64_t>(kNic100.packed_rings)},
@@ -2226,6 +2247,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.push_requests", static_cast<uint64_t>(kNic1.push_requests)},
     {"nic1.known_entries", static_cast<uint64_t>(kNic1.known_entries)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
+    {"nic1.max_mcast_attach", static_cast<uint64_t>(kNic1.max_mcast_attach)},
     {"nic1.parity", static_cast<uint64_t>(kNic1.parity)},
     {"nic1.net_offloads", static_cast<uint64_t>(kNic1.net_offloads)},
     {"nic1.packed_rings", static_cast<uint64_t>(kNic1.packed_rings)},
@@ -2275,6 +2297,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1_rc.push_requests", static_cast<uint64_t>(kNic1Rc.push_requests)},
     {"nic1_rc.known_entries", static_cast<uint64_t>(kNic1Rc.known_entries)},
     {"nic1_rc.max_srqs", static_cast<uint64_t>(kNic1Rc.max_srqs)},
+    {"nic1_rc.max_mcast_attach", static_cast<uint64_t>(kNic1Rc.max_mcast_attach)},
     {"nic1_rc.parity", static_cast<uint64_t>(kNic1Rc.parity)},
     {"nic1_rc.net_offloads", static_cast<uint64_t>(kNic1Rc.net_offloads)},
     {"nic1_rc.packed_rings", static_cast<uint64_t>(kNic1Rc.packed_rings)},

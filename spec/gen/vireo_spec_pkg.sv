@@ -395,7 +395,8 @@ package vireo_spec_pkg;
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
   // Words of 64 bits that the management block keeps of an entry, from its first byte on, by `mgmt_table`: what firmware reads to change it, or when it removes the object. 0: a read is an error. Of rss only entry 0 is kept. (tables.toml)
-  localparam logic [10:0][7:0] TableKeptWords = {
+  localparam logic [11:0][7:0] TableKeptWords = {
+    8'h0,
     8'h7,
     8'h1,
     8'h0,
@@ -542,7 +543,8 @@ package vireo_spec_pkg;
     MgmtTableGid = 8'h7,
     MgmtTableMacFilter = 8'h8,
     MgmtTableVlanFilter = 8'h9,
-    MgmtTableRss = 8'ha
+    MgmtTableRss = 8'ha,
+    MgmtTableMcast = 8'hb
   } mgmt_table_e;
 
   // What table_command does with the entry. (csr.toml)
@@ -642,6 +644,7 @@ package vireo_spec_pkg;
     RdmaErrorCapSgeExceeded = 8'h35,
     RdmaErrorCapInlineExceeded = 8'h36,
     RdmaErrorUnsupportedCqElement = 8'h37,
+    RdmaErrorNotAUdQp = 8'h38,
     RdmaErrorCurStateMismatch = 8'h40,
     RdmaErrorInvalidStateTransition = 8'h41,
     RdmaErrorMissingAttribute = 8'h42,
@@ -660,6 +663,7 @@ package vireo_spec_pkg;
     RdmaErrorGidIndexInUse = 8'h63,
     RdmaErrorGidDuplicate = 8'h64,
     RdmaErrorInvalidWindow = 8'h65,
+    RdmaErrorNotAttached = 8'h66,
     RdmaErrorNoFreePd = 8'h70,
     RdmaErrorNoFreeCq = 8'h71,
     RdmaErrorNoFreeQp = 8'h72,
@@ -667,6 +671,7 @@ package vireo_spec_pkg;
     RdmaErrorNoFreeAh = 8'h74,
     RdmaErrorNoFreePages = 8'h75,
     RdmaErrorNoFreeSrq = 8'h76,
+    RdmaErrorNoFreeMcast = 8'h77,
     RdmaErrorWindowViolation = 8'h80,
     RdmaErrorBadDescriptor = 8'h81,
     RdmaErrorBadWqe = 8'h82,
@@ -990,7 +995,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 30 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 32 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -1021,7 +1026,9 @@ package vireo_spec_pkg;
     RdmaCtrlCmdAllocMr = 8'h1a,
     RdmaCtrlCmdQueryMr = 8'h1b,
     RdmaCtrlCmdCreateExtendedCq = 8'h1c,
-    RdmaCtrlCmdQueryClock = 8'h1d
+    RdmaCtrlCmdQueryClock = 8'h1d,
+    RdmaCtrlCmdAttachMcast = 8'h1e,
+    RdmaCtrlCmdDetachMcast = 8'h1f
   } rdma_ctrl_cmd_e;
 
   // Type of a memory window. [IBTA vol. 1, 10.6.7.2; same numbers as enum ibv_mw_type] (roce.toml)
@@ -1603,7 +1610,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h1d,
+    rdma_last_command: 8'h1f,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -2961,8 +2968,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceMaxMwOffset = 88;
   localparam int unsigned RdmaAckQueryDeviceMaxFastMrPagesOffset = 92;
   localparam int unsigned RdmaAckQueryDeviceCqElementsOffset = 96;
+  localparam int unsigned RdmaAckQueryDeviceMaxMcastAttachOffset = 100;
   typedef struct packed {
-    logic [27:0][7:0] reserved3;
+    logic [23:0][7:0] reserved3;
+    logic [31:0] max_mcast_attach;
     logic [31:0] cq_elements;
     logic [31:0] max_fast_mr_pages;
     logic [31:0] max_mw;
@@ -3796,6 +3805,36 @@ package vireo_spec_pkg;
     return rdma_cmd_del_gid_t'(bytes);
   endfunction
   function automatic logic [15:0] pack_rdma_cmd_del_gid(input rdma_cmd_del_gid_t fields);
+    return fields;
+  endfunction
+
+  // Attach a UD QP to a multicast group: it receives a copy of each datagram to the group that has its Q_Key. [IBTA vol. 1, 10.5.2, 11.3.1; docs/decisions/0044] (roce.toml)
+  localparam int unsigned RdmaCmdAttachMcastBytes = 20;
+  localparam int unsigned RdmaCmdAttachMcastQpnOffset = 0;
+  localparam int unsigned RdmaCmdAttachMcastMgidOffset = 4;
+  typedef struct packed {
+    logic [15:0][7:0] mgid;
+    logic [31:0] qpn;
+  } rdma_cmd_attach_mcast_t;
+  function automatic rdma_cmd_attach_mcast_t unpack_rdma_cmd_attach_mcast(input logic [159:0] bytes);
+    return rdma_cmd_attach_mcast_t'(bytes);
+  endfunction
+  function automatic logic [159:0] pack_rdma_cmd_attach_mcast(input rdma_cmd_attach_mcast_t fields);
+    return fields;
+  endfunction
+
+  // Detach a UD QP from a multicast group. [IBTA vol. 1, 11.3.2] (roce.toml)
+  localparam int unsigned RdmaCmdDetachMcastBytes = 20;
+  localparam int unsigned RdmaCmdDetachMcastQpnOffset = 0;
+  localparam int unsigned RdmaCmdDetachMcastMgidOffset = 4;
+  typedef struct packed {
+    logic [15:0][7:0] mgid;
+    logic [31:0] qpn;
+  } rdma_cmd_detach_mcast_t;
+  function automatic rdma_cmd_detach_mcast_t unpack_rdma_cmd_detach_mcast(input logic [159:0] bytes);
+    return rdma_cmd_detach_mcast_t'(bytes);
+  endfunction
+  function automatic logic [159:0] pack_rdma_cmd_detach_mcast(input rdma_cmd_detach_mcast_t fields);
     return fields;
   endfunction
 
@@ -4641,6 +4680,24 @@ package vireo_spec_pkg;
     return table_gid_t'(bytes);
   endfunction
   function automatic logic [191:0] pack_table_gid(input table_gid_t fields);
+    return fields;
+  endfunction
+
+  // An attachment of a UD queue pair to a multicast group. No two entries are alike. (tables.toml)
+  localparam int unsigned TableMcastBytes = 24;
+  localparam int unsigned TableMcastQpnOffset = 1;
+  localparam int unsigned TableMcastMgidOffset = 8;
+  typedef struct packed {
+    logic [15:0][7:0] mgid;
+    logic [31:0] reserved1;
+    logic [23:0] qpn;
+    logic [6:0] reserved;
+    logic valid;
+  } table_mcast_t;
+  function automatic table_mcast_t unpack_table_mcast(input logic [191:0] bytes);
+    return table_mcast_t'(bytes);
+  endfunction
+  function automatic logic [191:0] pack_table_mcast(input table_mcast_t fields);
     return fields;
   endfunction
 
@@ -5949,6 +6006,7 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic no_frame;
     logic more;
+    logic copied;
     logic [13:0] net_bytes;
     logic zeros;
     logic has_value;
@@ -5971,7 +6029,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1608;
+  localparam int unsigned RxPlaceBits = 1609;
 
   // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
@@ -6282,6 +6340,7 @@ package vireo_spec_pkg;
     int unsigned push_requests;
     int unsigned known_entries;
     int unsigned max_srqs;
+    int unsigned max_mcast_attach;
     int unsigned parity;
     int unsigned net_offloads;
     int unsigned packed_rings;
@@ -6334,6 +6393,7 @@ package vireo_spec_pkg;
     push_requests: 1,
     known_entries: 1,
     max_srqs: 256,
+    max_mcast_attach: 16,
     parity: 1,
     net_offloads: 1,
     packed_rings: 1,
@@ -6386,6 +6446,7 @@ package vireo_spec_pkg;
     push_requests: 0,
     known_entries: 0,
     max_srqs: 4,
+    max_mcast_attach: 4,
     parity: 1,
     net_offloads: 1,
     packed_rings: 1,
@@ -6438,6 +6499,7 @@ package vireo_spec_pkg;
     push_requests: 0,
     known_entries: 0,
     max_srqs: 0,
+    max_mcast_attach: 0,
     parity: 0,
     net_offloads: 0,
     packed_rings: 0,

@@ -695,6 +695,15 @@ VIREO_ERROR_TEST(InvalidGid) {
   SetGid(request.gid, 1, false);
   request.gid[0] = 0xff;
   Refused(RdmaError::kInvalidGid, RdmaCtrlCmd::kAddGid, request);
+  if (!is_vireo()) return;
+  // Of a multicast group it is the other way round.
+  spec::RdmaCmdAttachMcast attach{.qpn = bench().CreateQp(IbQpType::kUd)};
+  Refused(RdmaError::kInvalidGid, RdmaCtrlCmd::kAttachMcast, attach);
+  for (unsigned first : {223u, 240u}) {
+    SetGid(attach.mgid, 1);
+    attach.mgid[12] = static_cast<uint8_t>(first);
+    Refused(RdmaError::kInvalidGid, RdmaCtrlCmd::kAttachMcast, attach);
+  }
 }
 
 VIREO_ERROR_TEST(GidIndexInUse) {
@@ -821,6 +830,56 @@ VIREO_ERROR_TEST(NoFreeSrq) {
   Refused(RdmaError::kNoFreeSrq, RdmaCtrlCmd::kCreateSrq, request);
 }
 
+VIREO_ERROR_TEST(NotAUdQp) {
+  if (!is_vireo()) return;
+  for (const auto type : {IbQpType::kRc, IbQpType::kUc, IbQpType::kGsi}) {
+    Refused(RdmaError::kNotAUdQp, RdmaCtrlCmd::kAttachMcast, spec::RdmaCmdAttachMcast{.qpn = bench().CreateQp(type)});
+  }
+}
+
+VIREO_ERROR_TEST(NotAttached) {
+  if (!is_vireo()) return;
+  const uint32_t qpn = bench().CreateQp(IbQpType::kUd), other = bench().CreateQp(IbQpType::kUd);
+  spec::RdmaCmdAttachMcast attach{.qpn = qpn};
+  attach.mgid[0] = 0xff;
+  spec::RdmaCmdDetachMcast detach{.qpn = qpn};
+  detach.mgid[0] = 0xff;
+  Refused(RdmaError::kNotAttached, RdmaCtrlCmd::kDetachMcast, detach);
+  Accepted(RdmaCtrlCmd::kAttachMcast, attach);
+  Accepted(RdmaCtrlCmd::kAttachMcast, attach);
+  detach.qpn = other;
+  Refused(RdmaError::kNotAttached, RdmaCtrlCmd::kDetachMcast, detach);
+  detach.qpn = qpn;
+  detach.mgid[15] = 1;
+  Refused(RdmaError::kNotAttached, RdmaCtrlCmd::kDetachMcast, detach);
+  detach.mgid[15] = 0;
+  Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = qpn});
+  Accepted(RdmaCtrlCmd::kDetachMcast, detach);
+  // Attached twice counts once.
+  Refused(RdmaError::kNotAttached, RdmaCtrlCmd::kDetachMcast, detach);
+  Accepted(RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = qpn});
+}
+
+VIREO_ERROR_TEST(NoFreeMcast) {
+  if (!is_vireo()) return;
+  const uint32_t qpn = bench().CreateQp(IbQpType::kUd), other = bench().CreateQp(IbQpType::kUd);
+  spec::RdmaCmdAttachMcast attach;
+  attach.mgid[0] = 0xff;
+  for (uint32_t i = 0; i < spec::kNic1.max_mcast_attach; ++i) {
+    attach.qpn = i % 2 == 0 ? qpn : other;
+    attach.mgid[15] = static_cast<uint8_t>(i / 2);
+    Accepted(RdmaCtrlCmd::kAttachMcast, attach);
+  }
+  Accepted(RdmaCtrlCmd::kAttachMcast, attach);  // which is attached
+  attach.mgid[15] = 99;
+  Refused(RdmaError::kNoFreeMcast, RdmaCtrlCmd::kAttachMcast, attach);
+  spec::RdmaCmdDetachMcast detach{.qpn = qpn};
+  detach.mgid[0] = 0xff;
+  Accepted(RdmaCtrlCmd::kDetachMcast, detach);
+  Accepted(RdmaCtrlCmd::kAttachMcast, attach);
+  EXPECT_EQ(device().Get<spec::TableMcast>(MgmtTable::kMcast, 0).mgid[15], 99);
+}
+
 VIREO_ERROR_TEST(NoFreeAh) {
   const auto request = GoodAh();
   for (uint32_t i = 0; i < spec::kNic1.num_ahs; ++i) Accepted(RdmaCtrlCmd::kCreateAh, request);
@@ -937,7 +996,7 @@ TEST(ErrorCodes, EveryCommandErrorHasATest) {
     ++codes;
     EXPECT_TRUE(tests.contains("ErrorCodesOf" + camel)) << name;
   }
-  EXPECT_EQ(codes, 6 + 9 + 8 + 7 + 5 + 6 + 7);
+  EXPECT_EQ(codes, 6 + 9 + 9 + 7 + 5 + 7 + 8);
 }
 
 }  // namespace

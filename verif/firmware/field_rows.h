@@ -171,16 +171,32 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kReregMr, "page_shift", 13, RdmaError::kUnalignedPage},
     {RdmaCtrlCmd::kReregMr, "is_pmem", 2, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kReregMr, "access_flags", 0x200, RdmaError::kBadAccessFlags},
+    {RdmaCtrlCmd::kAttachMcast, "qpn", 9, RdmaError::kBadQpn},
+    {RdmaCtrlCmd::kAttachMcast, "qpn", spec::kGsiQpn, RdmaError::kNotAUdQp},
+    {RdmaCtrlCmd::kAttachMcast, "mgid", 0xfe, RdmaError::kInvalidGid},
+    {RdmaCtrlCmd::kDetachMcast, "qpn", 9, RdmaError::kBadQpn},
+    {RdmaCtrlCmd::kDetachMcast, "qpn", spec::kGsiQpn, RdmaError::kNotAttached},
+    {RdmaCtrlCmd::kDetachMcast, "mgid", 0xfe, RdmaError::kNotAttached},
 };
 
 // Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI
-// QP exists; an unused shared receive queue of 16 receives; a memory window.
+// QP exists; an unused shared receive queue of 16 receives; a memory window. The UD QP is attached to FieldGroup(1).
 struct FieldHandles {
   uint32_t free_pd = 0, free_cq = 0;  // unused
-  uint32_t rc = 0, ah = 0, mrn = 0, mwn = 0, srq = 0;
+  uint32_t rc = 0, ud = 0, ah = 0, mrn = 0, mwn = 0, srq = 0;
   // Valid consecutive requests; the last one for the UD QP.
   spec::RdmaCmdModifyQp to_rtr{}, to_rts{}, ud_to_init{};
 };
+
+// GID of a multicast group.
+template <typename T>
+T FieldGroup(uint32_t qpn, uint8_t number) {
+  T request{.qpn = qpn};
+  request.mgid[0] = 0xff;
+  request.mgid[1] = 0x0e;
+  request.mgid[15] = number;
+  return request;
+}
 
 // The bytes of a structure with `field` changed; of an array, its first element.
 template <typename T>
@@ -268,6 +284,10 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
       return Changed(spec::RdmaCmdModifySrq{.srqn = handles.srq, .srq_limit = 16}, field, row.value);
     case RdmaCtrlCmd::kQuerySrq: return Changed(spec::RdmaCmdQuerySrq{.srqn = handles.srq}, field, row.value);
     case RdmaCtrlCmd::kDestroySrq: return Changed(spec::RdmaCmdDestroySrq{.srqn = handles.srq}, field, row.value);
+    case RdmaCtrlCmd::kAttachMcast:
+      return Changed(FieldGroup<spec::RdmaCmdAttachMcast>(handles.ud, 2), field, row.value);
+    case RdmaCtrlCmd::kDetachMcast:
+      return Changed(FieldGroup<spec::RdmaCmdDetachMcast>(handles.ud, 1), field, row.value);
     default: ADD_FAILURE(); return {};
   }
 }

@@ -29,6 +29,7 @@ struct World {
     mwn = bench.AllocMw({.pdn = 1, .mw_type = spec::RdmaMwType::kType1}).mwn;
     srq = bench.CreateSrq({.pdn = 1, .max_wr = 16});
     bench.Bring(rc, IbQpState::kInit);
+    bench.Roce(RdmaCtrlCmd::kAttachMcast, BytesOf(FieldGroup<spec::RdmaCmdAttachMcast>(ud, 1)));
   }
   Bench& bench;
   uint32_t free_pd = 0, free_cq = 0, rc = 0, ud = 0, ah = 0, mrn = 0, mwn = 0, srq = 0;
@@ -41,6 +42,7 @@ class Fields : public FirmwareTest {
     const FieldHandles handles = {.free_pd = world.free_pd,
                                   .free_cq = world.free_cq,
                                   .rc = world.rc,
+                                  .ud = world.ud,
                                   .ah = world.ah,
                                   .mrn = world.mrn,
                                   .mwn = world.mwn,
@@ -111,6 +113,8 @@ TEST_F(Fields, EveryFieldOfEveryRequestHasARow) {
   NamesOf<spec::RdmaCmdAllocMr>(RdmaCtrlCmd::kAllocMr, names);
   NamesOf<spec::RdmaCmdQueryMr>(RdmaCtrlCmd::kQueryMr, names);
   NamesOf<spec::RdmaCmdCreateExtendedCq>(RdmaCtrlCmd::kCreateExtendedCq, names);
+  NamesOf<spec::RdmaCmdAttachMcast>(RdmaCtrlCmd::kAttachMcast, names);
+  NamesOf<spec::RdmaCmdDetachMcast>(RdmaCtrlCmd::kDetachMcast, names);
   size_t with_request = 0;
   for (const auto& info : spec::kNetCtrlRoceCommands) with_request += info.request_bytes != 0;
   EXPECT_EQ(names.size(), with_request);
@@ -154,7 +158,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     request.resize(request.size() + 700, 0xff);  // longer requests are valid
     EXPECT_EQ(bench().Roce(row.command, request).error(), RdmaError::kOk) << spec::ToString(row.command);
   }
-  EXPECT_EQ(done.size(), 26u);
+  EXPECT_EQ(done.size(), 28u);
 }
 
 }  // namespace

@@ -308,6 +308,7 @@ uint32_t MockDevice::EntryBytes(const TableKey& key) const {
     case MgmtTable::kMacFilter: return spec::TableMacFilter::kBytes;
     case MgmtTable::kVlanFilter: return spec::TableVlanFilter::kBytes;
     case MgmtTable::kRss: return key.second == 0 ? spec::TableRssConfig::kBytes : spec::TableRss::kBytes;
+    case MgmtTable::kMcast: return spec::TableMcast::kBytes;
   }
   return 0;
 }
@@ -331,6 +332,7 @@ uint32_t MockDevice::EntryCount(MgmtTable table) const {
     case MgmtTable::kMacFilter: return spec::kTableMacFilterEntries;
     case MgmtTable::kVlanFilter: return 4096 / spec::kTableVlanFilterBits;
     case MgmtTable::kRss: return 1 + spec::kTableRssQueues / 32;
+    case MgmtTable::kMcast: return config_.max_mcast_attach;
   }
   return 0;
 }

@@ -46,10 +46,11 @@ class Stream {
       const RdmaError code{static_cast<uint8_t>(value)};
       if (spec::ToString(code) == nullptr || code == RdmaError::kFeatureNotNegotiated || code == RdmaError::kInternal)
         continue;
-      const bool only_vireo = code == RdmaError::kBadVqIndex || code == RdmaError::kInvalidWindow ||
-                              code == RdmaError::kInvalidVlan || code == RdmaError::kUnsupportedGidType ||
-                              code == RdmaError::kInvalidPageSize || code == RdmaError::kBadSrqn ||
-                              code == RdmaError::kNoFreeSrq || code == RdmaError::kUnsupportedCqElement;
+      const bool only_vireo =
+          code == RdmaError::kBadVqIndex || code == RdmaError::kInvalidWindow || code == RdmaError::kInvalidVlan ||
+          code == RdmaError::kUnsupportedGidType || code == RdmaError::kInvalidPageSize ||
+          code == RdmaError::kBadSrqn || code == RdmaError::kNoFreeSrq || code == RdmaError::kUnsupportedCqElement ||
+          code == RdmaError::kNotAUdQp || code == RdmaError::kNotAttached || code == RdmaError::kNoFreeMcast;
       if (only_vireo && !is_vireo()) continue;
       EXPECT_GT(seen_[code], 0) << spec::ToString(code);
     }
@@ -312,6 +313,18 @@ class Stream {
             .srqn = Pick(reference_.srqs), .srq_limit = Below(200), .posted = static_cast<uint32_t>(random_())});
       case RdmaCtrlCmd::kQuerySrq: return BytesOf(spec::RdmaCmdQuerySrq{.srqn = Pick(reference_.srqs)});
       case RdmaCtrlCmd::kDestroySrq: return BytesOf(spec::RdmaCmdDestroySrq{.srqn = Pick(reference_.srqs)});
+      case RdmaCtrlCmd::kAttachMcast: {
+        spec::RdmaCmdAttachMcast request{.qpn = Pick(reference_.qps)};
+        SetGid(request.mgid, static_cast<uint8_t>(Below(3)), false);
+        request.mgid[0] = Chance(10) ? 0xfe : 0xff;
+        return BytesOf(request);
+      }
+      case RdmaCtrlCmd::kDetachMcast: {
+        spec::RdmaCmdDetachMcast request{.qpn = Pick(reference_.attachments)};
+        SetGid(request.mgid, static_cast<uint8_t>(Below(3)), false);
+        request.mgid[0] = 0xff;
+        return BytesOf(request);
+      }
       default: return {};
     }
   }
@@ -319,12 +332,13 @@ class Stream {
   void Command() {
     // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
-    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 30))};
+    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 32))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
     const bool ends = command == RdmaCtrlCmd::kDestroyCq || command == RdmaCtrlCmd::kDestroyPd ||
                       command == RdmaCtrlCmd::kDeregMr || command == RdmaCtrlCmd::kDestroyQp ||
                       command == RdmaCtrlCmd::kDestroyAh || command == RdmaCtrlCmd::kDelGid ||
-                      command == RdmaCtrlCmd::kDestroySrq || command == RdmaCtrlCmd::kDeallocMw;
+                      command == RdmaCtrlCmd::kDestroySrq || command == RdmaCtrlCmd::kDeallocMw ||
+                      command == RdmaCtrlCmd::kDetachMcast;
     if (grows_ && ends && !Chance(6)) return;
     auto request = Request(command);
     if (Chance(100)) request.resize(Below(request.size() + 20));

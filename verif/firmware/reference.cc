@@ -219,7 +219,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 29u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 31u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
@@ -352,8 +352,12 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       break;
     }
     case RdmaCtrlCmd::kModifyQp: CheckModify(Decode<spec::RdmaCmdModifyQp>(bytes), codes); break;
-    case RdmaCtrlCmd::kQueryQp:
     case RdmaCtrlCmd::kDestroyQp:
+      for (const auto& [qpn, group] : attachments) {
+        if (qpn == Decode<spec::RdmaCmdDestroyQp>(bytes).qpn) codes.insert(RdmaError::kHandleBusy);
+      }
+      [[fallthrough]];
+    case RdmaCtrlCmd::kQueryQp:
       if (!qps.contains(Decode<spec::RdmaCmdDestroyQp>(bytes).qpn)) codes.insert(RdmaError::kBadQpn);
       break;
     case RdmaCtrlCmd::kCreateAh: {
@@ -389,6 +393,25 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
           codes.insert(RdmaError::kGidDuplicate);
         }
       }
+      break;
+    }
+    case RdmaCtrlCmd::kAttachMcast: {
+      const auto r = Decode<spec::RdmaCmdAttachMcast>(bytes);
+      if (!qps.contains(r.qpn)) {
+        codes.insert(RdmaError::kBadQpn);
+      } else if (qps.at(r.qpn).type != IbQpType::kUd) {
+        codes.insert(RdmaError::kNotAUdQp);
+      }
+      if (r.mgid[0] != 0xff && !(IsV4(r.mgid) && r.mgid[12] / 16 == 14)) codes.insert(RdmaError::kInvalidGid);
+      if (!attachments.contains({r.qpn, std::to_array(r.mgid)}) && attachments.size() == config_.max_mcast_attach) {
+        codes.insert(RdmaError::kNoFreeMcast);
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kDetachMcast: {
+      const auto r = Decode<spec::RdmaCmdDetachMcast>(bytes);
+      if (!qps.contains(r.qpn)) codes.insert(RdmaError::kBadQpn);
+      if (!attachments.contains({r.qpn, std::to_array(r.mgid)})) codes.insert(RdmaError::kNotAttached);
       break;
     }
     case RdmaCtrlCmd::kDelGid:
@@ -638,6 +661,16 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       Gid gid{.has_vlan = is_vireo_ && (r.flags & 1) != 0, .vlan = is_vireo_ ? r.vlan : uint16_t{0}};
       std::copy(r.gid, r.gid + 16, gid.bytes.begin());
       gids[r.index] = gid;
+      break;
+    }
+    case RdmaCtrlCmd::kAttachMcast: {
+      const auto r = Decode<spec::RdmaCmdAttachMcast>(bytes);
+      attachments.emplace(r.qpn, std::to_array(r.mgid));
+      break;
+    }
+    case RdmaCtrlCmd::kDetachMcast: {
+      const auto r = Decode<spec::RdmaCmdDetachMcast>(bytes);
+      attachments.erase({r.qpn, std::to_array(r.mgid)});
       break;
     }
     case RdmaCtrlCmd::kDelGid: gids.erase(Decode<spec::RdmaCmdDelGid>(bytes).index); break;

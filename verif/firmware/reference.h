@@ -87,6 +87,7 @@ class Reference {
   std::map<uint32_t, Mw> mws;        // with numbers of the same kind
   std::map<uint32_t, uint32_t> ahs;  // PD by number
   std::map<uint32_t, Gid> gids;
+  std::set<std::pair<uint32_t, std::array<uint8_t, 16>>> attachments;  // QP and multicast group
   std::map<uint32_t, ReferenceQueue> queues;
 
  private:

@@ -266,6 +266,10 @@ Bytes Objects(uint8_t flags) {
   Command(seed, RdmaCtrlCmd::kQueryMr, BytesOf(spec::RdmaCmdQueryMr{.mrn = 3}));
   Command(seed, RdmaCtrlCmd::kCreateExtendedCq, BytesOf(spec::RdmaCmdCreateExtendedCq{.cqe = 4, .elements = 1}));
   Command(seed, RdmaCtrlCmd::kQueryClock, {});
+  spec::RdmaCmdAttachMcast attach{.qpn = 3};
+  attach.mgid[0] = 0xff;
+  Command(seed, RdmaCtrlCmd::kAttachMcast, BytesOf(attach));
+  Command(seed, RdmaCtrlCmd::kDetachMcast, BytesOf(attach));
   spec::RdmaCmdAddGid gid{.index = 1, .gid_type = spec::RdmaGidType::kRoceV2};
   SetGid(gid.gid, 3, false);
   Command(seed, RdmaCtrlCmd::kAddGid, BytesOf(gid));

@@ -610,9 +610,11 @@ struct Bench {
   Agenda agenda;
   Host host{};
   unsigned pending = 0;  // of 16 requests with no_wait that are retried
-  Responder block{agenda,
-                  Responder::Sizes{
-                      .net_queue_pairs = kNetQueuePairs, .num_cqs = kNumCqs, .num_qps = kQps, .max_rd_atomic = kReads}};
+  Responder block{agenda, Responder::Sizes{.net_queue_pairs = kNetQueuePairs,
+                                           .num_cqs = kNumCqs,
+                                           .num_qps = kQps,
+                                           .max_rd_atomic = kReads,
+                                           .max_mcast_attach = spec::kNic1.max_mcast_attach}};
   Channel<spec::ReceiveRequest> requests = Channel<spec::ReceiveRequest>::Sink();
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxPlace> places = Channel<spec::RxPlace>::Sink();

@@ -223,7 +223,8 @@ struct Bench {
     left = {};
   }
 
-  // Places of one frame: all but the last have `more`. Those without a frame may stand between them.
+  // Places of one frame: all but the last have `more`, or `copied` if they end a copy of it. Those without a frame may
+  // stand between them.
   void Places(std::vector<spec::RxPlace> places, size_t frame_bytes) {
     Bytes frame(frame_bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
@@ -231,7 +232,8 @@ struct Bench {
     bool more = false;
     for (auto place = places.rbegin(); place != places.rend(); ++place) {
       if (place->no_frame) continue;
-      place->more = more;
+      if (!more) place->copied = false;
+      place->more = more && !place->copied;
       more = true;
     }
     for (const spec::RxPlace& place : places) {
@@ -506,6 +508,24 @@ TYPED_TEST(RxScatterTest, FrameStaysUntilItsLastPlace) {
   EXPECT_TRUE(bench.block.IsIdle());
   bench.place_in.tokens.push_back(last);
   ASSERT_EQ(bench.bench.Run(100), "");
+  bench.CheckWrites();
+}
+
+TYPED_TEST(RxScatterTest, FrameStaysForItsNextCopy) {
+  Bench<TypeParam> bench;
+  spec::RxPlace none;
+  spec::RxPlace some = Run(100, 30);
+  none.copied = some.copied = true;
+  bench.Places({Run(20, 40), some, none, some, {}}, 200);
+  auto last = std::move(bench.place_in.tokens.back());
+  bench.place_in.tokens.pop_back();
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.store.size(), 1u);
+  EXPECT_EQ(bench.port.writes.size(), 3u);
+  bench.place_in.tokens.push_back(last);
+  ASSERT_EQ(bench.bench.Run(100), "");
+  EXPECT_EQ(bench.store.size(), 0u);
+  EXPECT_TRUE(bench.block.IsIdle());
   bench.CheckWrites();
 }
 
