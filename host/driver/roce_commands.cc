@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/driver/roce_commands.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -219,6 +220,20 @@ Status RoceCommands::AddGid(spec::RdmaCmdAddGid request) {
 
 Status RoceCommands::DelGid(uint16_t index) {
   return SendOnly(RdmaCtrlCmd::kDelGid, spec::RdmaCmdDelGid{.index = index});
+}
+
+Status RoceCommands::AttachMcast(uint32_t qpn, std::span<const uint8_t, 16> mgid) {
+  if (!has_additions()) return NotInProfile("attach_mcast");
+  spec::RdmaCmdAttachMcast request{.qpn = qpn};
+  std::ranges::copy(mgid, request.mgid);
+  return SendOnly(RdmaCtrlCmd::kAttachMcast, request);
+}
+
+Status RoceCommands::DetachMcast(uint32_t qpn, std::span<const uint8_t, 16> mgid) {
+  if (!has_additions()) return NotInProfile("detach_mcast");
+  spec::RdmaCmdDetachMcast request{.qpn = qpn};
+  std::ranges::copy(mgid, request.mgid);
+  return SendOnly(RdmaCtrlCmd::kDetachMcast, request);
 }
 
 Status RoceCommands::SetWindow(const spec::RdmaCmdSetWindow& request) {

@@ -80,6 +80,11 @@ class RoceCommands {
   Status AddGid(spec::RdmaCmdAddGid request);
   Status DelGid(uint16_t index);
 
+  // Profile vireo only. Of a UD QP; `mgid`: of the group, 16 bytes. Attached again: nothing changes.
+  Status AttachMcast(uint32_t qpn, std::span<const uint8_t, 16> mgid);
+  // A datagram that had arrived before may still complete a receive.
+  Status DetachMcast(uint32_t qpn, std::span<const uint8_t, 16> mgid);
+
   // Profile vireo only.
   Status SetWindow(const spec::RdmaCmdSetWindow& request);
 

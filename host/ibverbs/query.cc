@@ -61,6 +61,7 @@ ibv_device_attr Attributes(Context& context) {
   out.max_srq_wr = device.max_srq == 0 ? 0 : Int(device.max_qp_wr);
   out.max_srq_sge = device.max_srq == 0 ? 0 : Int(device.max_recv_sge);
   if (device.max_srq != 0) out.device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
+  out.max_mcast_grp = out.max_mcast_qp_attach = out.max_total_mcast_qp_attach = Int(device.max_mcast_attach);
   out.max_pkeys = 1;
   out.local_ca_ack_delay = device.local_ca_ack_delay;
   out.phys_port_cnt = kPort;

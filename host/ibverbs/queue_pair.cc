@@ -374,6 +374,25 @@ VIREO_API int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp
   return 0;
 }
 
+// The LID has no meaning on Ethernet.
+VIREO_API int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
+  VIREO_PASS(ibv_attach_mcast, qp, gid, lid);
+  Context& context = Of(qp).context();
+  if (!context.IsOwnedByThisProcess()) return EIO;
+  std::lock_guard guard(context.control);
+  Status attached = Of(qp).impl->Attach(std::to_array(gid->raw));
+  return attached.ok() ? 0 : ErrnoOf(attached.error());
+}
+
+VIREO_API int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
+  VIREO_PASS(ibv_detach_mcast, qp, gid, lid);
+  Context& context = Of(qp).context();
+  if (!context.IsOwnedByThisProcess()) return EIO;
+  std::lock_guard guard(context.control);
+  Status detached = Of(qp).impl->Detach(std::to_array(gid->raw));
+  return detached.ok() ? 0 : ErrnoOf(detached.error());
+}
+
 VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
   VIREO_PASS(ibv_destroy_qp, qp);
   Qp& ours = Of(qp);
@@ -381,6 +400,7 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
   if (!context.IsOwnedByThisProcess()) return 0;
   {
     std::lock_guard guard(context.control);
+    if (ours.impl->is_attached()) return EBUSY;
     context.qps.erase(qp->qp_num);  // no more events
     context.datagrams.Forget(qp->qp_num);
     ours.impl.reset();

@@ -4,16 +4,6 @@
 
 using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
 
-// --- Multicast
-VIREO_API int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
-  VIREO_PASS(ibv_attach_mcast, qp, gid, lid);
-  return EOPNOTSUPP;
-}
-VIREO_API int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {
-  VIREO_PASS(ibv_detach_mcast, qp, gid, lid);
-  return EOPNOTSUPP;
-}
-
 // --- Memory of other devices (dma-buf)
 VIREO_API ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access) {
   VIREO_PASS(ibv_reg_dmabuf_mr, pd, offset, length, iova, fd, access);

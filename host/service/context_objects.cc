@@ -54,6 +54,8 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kModifySrq: return SizesOf<spec::RdmaCmdModifySrq, NoPayload>();
     case RdmaCtrlCmd::kQuerySrq: return SizesOf<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq>();
     case RdmaCtrlCmd::kDestroySrq: return SizesOf<spec::RdmaCmdDestroySrq, NoPayload>();
+    case RdmaCtrlCmd::kAttachMcast: return SizesOf<spec::RdmaCmdAttachMcast, NoPayload>();
+    case RdmaCtrlCmd::kDetachMcast: return SizesOf<spec::RdmaCmdDetachMcast, NoPayload>();
     default: return std::nullopt;
   }
 }
@@ -201,6 +203,8 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
     case RdmaCtrlCmd::kModifyQp: return need_qp(spec::RdmaCmdModifyQp::Decode(request).qpn);
     case RdmaCtrlCmd::kQueryQp: return need_qp(spec::RdmaCmdQueryQp::Decode(request).qpn);
     case RdmaCtrlCmd::kDestroyQp: return need_qp(spec::RdmaCmdDestroyQp::Decode(request).qpn);
+    case RdmaCtrlCmd::kAttachMcast: return need_qp(spec::RdmaCmdAttachMcast::Decode(request).qpn);
+    case RdmaCtrlCmd::kDetachMcast: return need_qp(spec::RdmaCmdDetachMcast::Decode(request).qpn);
     case RdmaCtrlCmd::kCreateSrq: return need_pd(spec::RdmaCmdCreateSrq::Decode(request).pdn);
     case RdmaCtrlCmd::kModifySrq: return need_srq(spec::RdmaCmdModifySrq::Decode(request).srqn);
     case RdmaCtrlCmd::kQuerySrq: return need_srq(spec::RdmaCmdQuerySrq::Decode(request).srqn);
@@ -282,6 +286,16 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       qps_[spec::RdmaAckCreateQp::Decode(response.data()).qpn] = spec::RdmaCmdCreateQp::Decode(request).qp_type;
       break;
     case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
+    case RdmaCtrlCmd::kAttachMcast: {
+      const auto attach = spec::RdmaCmdAttachMcast::Decode(request);
+      attachments_.emplace(attach.qpn, std::to_array(attach.mgid));
+      break;
+    }
+    case RdmaCtrlCmd::kDetachMcast: {
+      const auto detach = spec::RdmaCmdDetachMcast::Decode(request);
+      attachments_.erase({detach.qpn, std::to_array(detach.mgid)});
+      break;
+    }
     case RdmaCtrlCmd::kCreateSrq: srqs_.insert(spec::RdmaAckCreateSrq::Decode(response.data()).srqn); break;
     case RdmaCtrlCmd::kDestroySrq: srqs_.erase(spec::RdmaCmdDestroySrq::Decode(request).srqn); break;
     case RdmaCtrlCmd::kCreateAh:

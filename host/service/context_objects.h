@@ -3,6 +3,7 @@
 // Object numbers are shared by all contexts; the device does not know contexts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -63,6 +64,7 @@ class ContextObjects {
   template <typename ResetQp, typename ResetCq>
   bool EndAll(host::RoceCommands& roce, ResetQp reset_qp, ResetCq reset_cq) {
     bool released = true;
+    for (const auto& [qpn, mgid] : attachments_) released = roce.DetachMcast(qpn, mgid).ok() && released;
     for (const auto& [qpn, type] : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
     for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
     for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
@@ -110,7 +112,8 @@ class ContextObjects {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::set<uint32_t> cqs_, srqs_;
   std::map<uint32_t, spec::IbQpType> qps_;
-  std::set<std::pair<uint32_t, uint32_t>> ahs_;  // PD and handle
+  std::set<std::pair<uint32_t, std::array<uint8_t, 16>>> attachments_;  // QP and GID of the multicast group
+  std::set<std::pair<uint32_t, uint32_t>> ahs_;                         // PD and handle
 };
 
 }  // namespace vireo::service

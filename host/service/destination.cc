@@ -26,6 +26,13 @@ Status Resolve(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
 
 }  // namespace
 
+std::optional<std::array<uint8_t, 6>> GroupMac(const std::array<uint8_t, 16>& gid) {
+  constexpr std::array<uint8_t, 12> kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (gid[0] == 0xff) return {{0x33, 0x33, gid[12], gid[13], gid[14], gid[15]}};
+  if (!std::equal(kIpv4.begin(), kIpv4.end(), gid.begin()) || gid[12] >> 4 != 0xe) return std::nullopt;
+  return {{0x01, 0x00, 0x5e, static_cast<uint8_t>(gid[13] & 0x7f), gid[14], gid[15]}};
+}
+
 Status ResolveDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors) {
   if (command == spec::RdmaCtrlCmd::kModifyQp) {
     auto modify = spec::RdmaCmdModifyQp::Decode(request.data());

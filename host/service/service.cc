@@ -185,6 +185,7 @@ void Service::TakeFrames() {
 }
 
 std::optional<std::array<uint8_t, 6>> Service::FindNeighbor(const std::array<uint8_t, 16>& gid) {
+  if (const auto group = GroupMac(gid); group.has_value()) return group;
   if (options_.neighbors) {
     if (const auto mac = options_.neighbors(gid); mac.has_value()) return mac;
   }

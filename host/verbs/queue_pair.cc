@@ -83,9 +83,31 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
 
 QueuePair::~QueuePair() {
   Device& device = pd_->device();
+  while (is_attached()) {
+    static_cast<void>(device.base().roce().DetachMcast(qpn_, groups_.back()));  // if it is refused, so is the next
+    groups_.pop_back();
+  }
   const Status destroyed = device.base().roce().DestroyQp(qpn_);
   device.Close(std::move(send_.work), destroyed);
   device.Close(std::move(recv_.work), destroyed);
+}
+
+Status QueuePair::Attach(const Group& group) {
+  if (pd_->device().attributes().max_mcast_attach == 0) {
+    return Error{ErrorCode::kUnsupported, "the device receives no multicast"};
+  }
+  Status attached = pd_->device().base().roce().AttachMcast(qpn_, group);
+  if (attached.ok() && std::ranges::find(groups_, group) == groups_.end()) groups_.push_back(group);
+  return attached;
+}
+
+Status QueuePair::Detach(const Group& group) {
+  if (pd_->device().attributes().max_mcast_attach == 0) {
+    return Error{ErrorCode::kUnsupported, "the device receives no multicast"};
+  }
+  Status detached = pd_->device().base().roce().DetachMcast(qpn_, group);
+  if (detached.ok()) std::erase(groups_, group);
+  return detached;
 }
 
 Status QueuePair::Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask) {

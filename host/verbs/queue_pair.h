@@ -2,6 +2,7 @@
 // Queue pairs: state transitions, and posting of work requests.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -100,6 +101,14 @@ class QueuePair {
   };
   Status Start(const Datagrams& datagrams);
 
+  // Of a UD QP, in any state: it receives a copy of each datagram to the group that has its Q_Key. Attached again: no
+  // effect. kUnsupported: the device receives no multicast. The destructor detaches it.
+  using Group = std::array<uint8_t, 16>;  // ff00::/8, or ::ffff:224.0.0.0/100
+  Status Attach(const Group& group);
+  // A datagram that had arrived before may still complete a receive.
+  Status Detach(const Group& group);
+  bool is_attached() const { return !groups_.empty(); }
+
   // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
   // than the QP was created for; a receive, if it has a shared receive queue. kUnsupported: an atomic operation, if the
   // device's atomic_cap is none; an ATOMIC WRITE, FLUSH, bind, registration or invalidate, if it has none. Other errors
@@ -137,6 +146,7 @@ class QueuePair {
   uint32_t max_inline_data_;
   bool is_extensible_;
   uint32_t qpn_;
+  std::vector<Group> groups_;  // that it is attached to
   WorkHalf send_, recv_;
 };
 

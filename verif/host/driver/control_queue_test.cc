@@ -260,6 +260,15 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
     EXPECT_EQ(roce().QueryClock().value(), 0x1234'5678'9abcU);
     ExpectRoce(RdmaCtrlCmd::kQueryClock, {}, 8);
 
+    const auto group = Patterned<spec::RdmaCmdAttachMcast>(12);
+    Answer();
+    EXPECT_TRUE(roce().AttachMcast(group.qpn, group.mgid).ok());
+    ExpectRoce(RdmaCtrlCmd::kAttachMcast, BytesOf(group), 0);
+    const auto left = Patterned<spec::RdmaCmdDetachMcast>(13);
+    Answer();
+    EXPECT_TRUE(roce().DetachMcast(left.qpn, left.mgid).ok());
+    ExpectRoce(RdmaCtrlCmd::kDetachMcast, BytesOf(left), 0);
+
     const spec::RdmaAckAllocMr region_ack{.mrn = 4, .lkey = 0x456, .rkey = 0x457};
     Answer(region_ack);
     EXPECT_EQ(roce().AllocMr(9, 33).value(), region_ack);

@@ -71,5 +71,20 @@ TEST(Destination, UnresolvableGidIsRefused) {
   }
 }
 
+// [RFC 2464, 7; RFC 1112, 6.4]
+TEST(Destination, MulticastGroupsHaveTheirOwnAddresses) {
+  using Mac = std::array<uint8_t, 6>;
+  std::array<uint8_t, 16> gid{0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xa1, 0xb2, 0xc3, 0xd4};
+  EXPECT_EQ(service::GroupMac(gid), (Mac{0x33, 0x33, 0xa1, 0xb2, 0xc3, 0xd4}));
+  gid[0] = 0xfe;
+  EXPECT_EQ(service::GroupMac(gid), std::nullopt);
+  gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 0x81, 2, 3};
+  EXPECT_EQ(service::GroupMac(gid), (Mac{0x01, 0x00, 0x5e, 0x01, 2, 3}));
+  for (const uint8_t first : {uint8_t{223}, uint8_t{240}}) {
+    gid[12] = first;
+    EXPECT_EQ(service::GroupMac(gid), std::nullopt);
+  }
+}
+
 }  // namespace
 }  // namespace vireo::sim
