@@ -371,6 +371,7 @@ void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
       }
       return;
     }
+    case spec::MgmtTable::kMcast: return packets_.SetAttachment(table_index_, spec::TableMcast::Decode(entry));
     case spec::MgmtTable::kMr: return SetRegion(table_index_, spec::TableMr::Decode(entry));
     case spec::MgmtTable::kTranslation:
       translations_[table_index_] = spec::TableTranslation::Decode(entry).address;

@@ -707,9 +707,13 @@ void PacketRules::CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const R
 // --- Received
 
 // Other packets must have no effect. [IBTA 9.6]
-bool PacketRules::IsFromPeer(const Qp& qp, const RocePacket& packet) const {
+bool PacketRules::HasPartition(const RocePacket& packet) {
   constexpr uint16_t kPartition = 0x7fff;  // the other bit is the membership
-  if ((packet.bth.pkey & kPartition) != (spec::kPkeyDefault & kPartition)) return false;
+  return (packet.bth.pkey & kPartition) == (spec::kPkeyDefault & kPartition);
+}
+
+bool PacketRules::IsFromPeer(const Qp& qp, const RocePacket& packet) const {
+  if (!HasPartition(packet)) return false;
   if (own_mac_.has_value() && own_mac_ != packet.destination_mac) return false;
   if (packet.service == BthService::kUd) return packet.deth.qkey == qp.context.qkey;
   return std::ranges::equal(packet.source, qp.context.path.dgid) &&
@@ -719,12 +723,48 @@ bool PacketRules::IsFromPeer(const Qp& qp, const RocePacket& packet) const {
 void PacketRules::OnReceive(std::span<const uint8_t> frame) {
   const auto packet = ReadRoce(frame);
   if (!packet.has_value() || !packet->is_intact || !packet->info.valid) return;
+  if (packet->service == BthService::kUd && packet->bth.dest_qp == spec::kMulticastQpn) return ReceivedByGroup(*packet);
   const auto found = qps_.find(packet->bth.dest_qp);
   if (found == qps_.end() || !found->second.exists) return;
   if (packet->service != ServiceOf(found->second.context.qp_type) || !IsFromPeer(found->second, *packet)) return;
   if (packet->service != BthService::kRc) return ReceivedUnacknowledged(found->second, *packet);
   if (packet->info.is_response) return ReceivedResponse(found->first, found->second, *packet);
   ReceivedRequest(found->first, found->second, *packet);
+}
+
+// A copy for each queue pair that is attached to its group. [IBTA 10.5.2; RFC 2464, 7; RFC 1112, 6.4]
+void PacketRules::ReceivedByGroup(const RocePacket& packet) {
+  constexpr uint64_t kIpv6Groups = 0x3333'0000'0000, kIpv4Groups = 0x0100'5e00'0000;
+  uint64_t low = 0;
+  for (size_t i = 12; i < 16; ++i) low = low << 8 | packet.destination[i];
+  const uint64_t mac = packet.is_ipv6 ? kIpv6Groups | low : kIpv4Groups | (low & 0x7f'ffff);
+  if (packet.destination_mac != mac || !HasPartition(packet) || !packet.info.ends_message) return;
+  for (const auto& [row, attachment] : attachments_) {
+    const auto found = qps_.find(attachment.qpn);
+    if (!std::ranges::equal(packet.destination, attachment.mgid) || found == qps_.end() || !found->second.exists)
+      continue;
+    if (packet.deth.qkey == found->second.context.qkey) ReceivedUnacknowledged(found->second, packet);
+  }
+  Qp any;
+  Arrive(any, packet);
+  if (any.receives.empty()) return;
+  constexpr size_t kMostToGroups = 1024;  // more than wait in a device
+  if (to_groups_.size() == kMostToGroups) to_groups_.pop_front();
+  ToGroup& kept = to_groups_.emplace_back();
+  std::ranges::copy(packet.destination, kept.group.begin());
+  kept.message = std::move(any.receives.front());
+}
+
+void PacketRules::SetAttachment(uint32_t row, const spec::TableMcast& attachment) {
+  attachments_.erase(row);
+  if (!attachment.valid) return;
+  attachments_[row] = attachment;
+  Qp& qp = qps_[attachment.qpn];
+  std::deque<Arrived> earlier;
+  for (const ToGroup& one : to_groups_) {
+    if (std::ranges::equal(one.group, attachment.mgid)) earlier.push_back(one.message);
+  }
+  qp.receives.insert(qp.receives.begin(), earlier.begin(), earlier.end());
 }
 
 // An upper bound of what the device may accept: it may drop any of these.

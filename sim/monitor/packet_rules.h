@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,8 @@ class PacketRules {
   void SetQp(uint32_t qpn, const spec::TableQpContext& context);
   // The driver has rung a transmit queue: from now on frames may be the driver's.
   void OnNetTransmit() { is_net_used_ = true; }
+  // A row of the table of attachments to multicast groups was written.
+  void SetAttachment(uint32_t row, const spec::TableMcast& attachment);
   void OnTransmit(Cycle cycle, std::span<const uint8_t> frame);
   void OnReceive(std::span<const uint8_t> frame);
   // The device has read one more work request of the QP's send queue; none: one that cannot be followed.
@@ -245,6 +248,8 @@ class PacketRules {
   static bool IsOutstanding(const Qp& qp);
   static void OweAcknowledge(Qp& qp, uint32_t psn);
   bool IsFromPeer(const Qp& qp, const RocePacket& packet) const;
+  static bool HasPartition(const RocePacket& packet);
+  void ReceivedByGroup(const RocePacket& packet);
   void Arrive(Qp& qp, const RocePacket& packet);
   void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
@@ -263,6 +268,13 @@ class PacketRules {
   Binding binding_;
   std::vector<uint32_t> changed_;  // QPs whose context was written since the last answer
   bool is_net_used_ = false;
+  std::map<uint32_t, spec::TableMcast> attachments_;  // by row
+  // The latest datagrams to groups: a queue pair that is attached meanwhile may get those that wait in the device.
+  struct ToGroup {
+    std::array<uint8_t, 16> group{};
+    Arrived message;
+  };
+  std::deque<ToGroup> to_groups_;
   Qps qps_;
   std::unordered_map<Peer, std::vector<Qps::value_type*>, HashOfPeer> by_peer_;
   // Of QPs that were reset or destroyed: since the last answer, and before it.

@@ -100,6 +100,14 @@ class Commands : public PairTest {
       case RdmaCtrlCmd::kModifySrq: return roce().ModifySrq(spec::RdmaCmdModifySrq::Decode(bytes));
       case RdmaCtrlCmd::kQuerySrq: return status(roce().QuerySrq(spec::RdmaCmdQuerySrq::Decode(bytes).srqn));
       case RdmaCtrlCmd::kDestroySrq: return roce().DestroySrq(spec::RdmaCmdDestroySrq::Decode(bytes).srqn);
+      case RdmaCtrlCmd::kAttachMcast: {
+        const auto request = spec::RdmaCmdAttachMcast::Decode(bytes);
+        return roce().AttachMcast(request.qpn, request.mgid);
+      }
+      case RdmaCtrlCmd::kDetachMcast: {
+        const auto request = spec::RdmaCmdDetachMcast::Decode(bytes);
+        return roce().DetachMcast(request.qpn, request.mgid);
+      }
       default: ADD_FAILURE() << spec::ToString(command); return {};
     }
   }
@@ -162,6 +170,11 @@ TEST_P(Commands, InvalidFieldIsRefusedWithItsCodeAndNoSideEffect) {
   handles.ah = *ah;
   handles.mrn = region->mrn;
   handles.mwn = window->mwn;
+  auto ud = near().pd->CreateQp({.type = spec::IbQpType::kUd, .send_cq = near().cq, .recv_cq = near().cq});
+  ASSERT_TRUE(ud.ok());
+  handles.ud = (*ud)->qpn();
+  const auto group = verif::FieldGroup<spec::RdmaCmdAttachMcast>(handles.ud, 1);
+  ASSERT_TRUE((*ud)->Attach(std::to_array(group.mgid)).ok());
   FieldHandles advanced = handles;  // whose QP is in RTR
   const auto in_init = MakeQp(IbQpState::kInit, handles), in_rtr = MakeQp(IbQpState::kRtr, advanced);
   ASSERT_FALSE(HasFailure());

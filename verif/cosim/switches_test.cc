@@ -52,6 +52,7 @@ TEST_P(Switches, DeviceOffersWhatItHas) {
   EXPECT_FALSE(device.has_flush(spec::FlushPlacement::kGlobalVisibility));
   EXPECT_EQ(device.max_fast_pages(), 0U);
   EXPECT_EQ(device.cq_elements(), 0U);
+  EXPECT_EQ(system_->host(0).device().attributes().max_mcast_attach, 0U);
 }
 
 // A driver cannot accept what is not offered, and the device refuses features_ok.
@@ -100,6 +101,12 @@ TEST_P(Switches, ObjectsAndWorkOfMissingFeaturesAreRefused) {
   const auto posted = near().qp->PostSend(Remote(IbWrOpcode::kAtomicFetchAndAdd, 1, list, 64));
   ASSERT_FALSE(posted.ok());
   EXPECT_EQ(posted.error().code, host::ErrorCode::kUnsupported);
+  auto datagrams = near().pd->CreateQp({.type = spec::IbQpType::kUd, .send_cq = near().cq, .recv_cq = near().cq});
+  ASSERT_TRUE(datagrams.ok());
+  verbs::QueuePair::Group group{0xff};
+  EXPECT_EQ((*datagrams)->Attach(group).error().code, host::ErrorCode::kUnsupported);
+  const auto attached = system_->host(0).device().base().roce().AttachMcast((*datagrams)->qpn(), group);
+  EXPECT_EQ(attached.error().rdma, spec::RdmaError::kNoFreeMcast);
 }
 
 // Without parity nothing is detected, and nothing is flipped.
