@@ -24,6 +24,12 @@ using spec::MemoryStatus;
 using spec::RdmaError;
 using spec::RdmaEventType;
 
+// It needs a receive.
+bool IsSendStart(const RxToken& frame) {
+  return frame.verdict == spec::RxVerdict::kRoce && frame.info.operation == spec::BthOperation::kSend &&
+         frame.info.starts_message;
+}
+
 }  // namespace
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
@@ -219,7 +225,8 @@ bool Responder::HasSpace(Cycle now) {
 }
 
 // A load and a flush wait for the frames whose turn has come. A frame that is behind another one has its turn when
-// nothing of the tables is needed for the other one any more, or can be changed by it.
+// nothing of the tables is needed for the other one any more, or can be changed by it. A SEND behind one of its own QP
+// has it when that one needs its last key check only: with the QP's half as it is when the key allows it.
 void Responder::Begin(Cycle now) {
   const bool is_idle = state_ == State::kIdle;
   if (load_in.CanPop(now)) {
@@ -249,7 +256,9 @@ void Responder::Begin(Cycle now) {
   if (!frame) return WakeAt(flush_.PopReady());
   const uint32_t dest_qp = groups_.IsCopy() ? groups_.qpn() : frame_in.front().bth.dest_qp;
   const auto qpn = static_cast<uint32_t>(dest_qp % half_table_.size());
-  if (!is_idle && (state_ == State::kAct || is_flush_ || turn_->qpn == qpn)) return;
+  const bool is_behind_own = !is_idle && turn_->qpn == qpn;
+  if (!is_idle && (state_ == State::kAct || is_flush_)) return;
+  if (is_behind_own && !(IsCertain() && IsSendStart(frame_in.front()))) return;
   was_flush_ = false;
   has_next_ = true;
   next_since_ = now;
@@ -261,6 +270,9 @@ void Responder::Begin(Cycle now) {
   const auto& mac = mac_.At(now);
   next_->is_ours = next_->is_copy || std::equal(mac.begin(), mac.end(), next_->frame.destination_mac);
   ReadTables(now, *next_, qpn);
+  next_expects_ = is_behind_own;
+  next_refused_ = false;
+  if (is_behind_own) next_->half.EndSend();
   next_->Locate();
   WakeAt(now + 1);
 }
@@ -539,6 +551,10 @@ void Responder::Next(Cycle now, bool reflush) {
     SetPlace(now, place);
     reflush_ = turn_->qpn;
     return SetState(now, State::kIdle);
+  }
+  if (turn_->half.failed) {
+    if (HasSpace(now)) Finish(now, Action::kKeep);
+    return;
   }
   const bool scatters = Scatters();
   const bool placed = !scatters && turn_->frame.payload_bytes != 0;

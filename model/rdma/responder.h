@@ -159,6 +159,7 @@ class Responder final : public Block {
   void ReadTables(Cycle now, ResponderTurn& turn, uint32_t qpn);
   void Reset(const ResponderTurn& turn);
   bool IsLast() const;
+  bool IsCertain() const;
   void IssueAhead(Cycle now);
   void IssueEarly(Cycle now);
   void Advance(Cycle now);
@@ -243,6 +244,9 @@ class Responder final : public Block {
   bool has_next_ = false;
   Cycle next_since_ = 0;
   Issued next_issued_ = Issued::kNothing;
+  // Its turn came behind a SEND of its QP, as whose message is complete; but that was refused.
+  bool next_expects_ = false;
+  bool next_refused_ = false;
   // The key check of a WRITE that is next was issued before its turn, because the frame in front of it is of its QP.
   bool early_ = false;
   uint16_t early_pdn_ = 0;

@@ -36,6 +36,14 @@ bool Responder::IsLast() const {
   return turn_->IsRead() || turn_->half.holds || !turn_->frame.info.consumes_recv;
 }
 
+// The frame in progress completes a SEND, or its last element's key does not allow it.
+bool Responder::IsCertain() const {
+  if (is_flush_ || !turn_->IsSend() || !turn_->IsAcknowledged() || turn_->half.failed) return false;
+  if (state_ == State::kNext ? status_ != spec::BufferStatus::kOk || left_ == 0 : state_ != State::kMemory)
+    return false;
+  return turn_->frame.info.ends_message && Chunk() == left_ && !turn_->Invalidates();
+}
+
 // Answers come in the order of what was issued: nothing is issued for the frame in progress any more.
 void Responder::IssueAhead(Cycle now) {
   if (next_issued_ != Issued::kNothing) return;
@@ -78,6 +86,14 @@ void Responder::IssueEarly(Cycle now) {
 void Responder::Advance(Cycle now) {
   std::swap(turn_, next_);
   has_next_ = false;
+  if (next_refused_) {
+    // The QP is as the frame in front has left it.
+    const ResponderTurn& refused = *next_;
+    turn_->half = refused.half;
+    turn_->half.failed = true;
+    turn_->half.in_message = false;
+    turn_->half.holds = false;
+  }
   is_flush_ = false;
   if (groups_.Advance(now)) frame_in.Drop(now);
   Reset(*turn_);

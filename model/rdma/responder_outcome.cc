@@ -72,6 +72,7 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   }
   SetPlace(now, place);
   SetState(now, State::kIdle);
+  next_refused_ = has_next_ && next_expects_ && action == Action::kProtection;
 }
 
 void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
@@ -218,6 +219,12 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       half.reads_valid = true;
       half.reads_issued = static_cast<uint8_t>(turn_->reads_issued + 1);
       half.duplicate_limit = action == Action::kReplayRead ? half.reads_issued : turn_->duplicate_limit;
+      break;
+    case Action::kKeep:
+      // The next one to flush, unless there was none, or the queue is broken.
+      half.holds =
+          status_ == spec::BufferStatus::kOk || (status_ != spec::BufferStatus::kEmpty && code_ != RdmaError::kOk);
+      half.position = position_;
       break;
     case Action::kAccept:
       place.has_answer = frame.bth.ack_req && acknowledged;

@@ -21,6 +21,14 @@ constexpr uint16_t kPkeyMask = 0x7fff;
 
 }  // namespace
 
+void ResponderHalf::EndSend() {
+  nak_sent = false;
+  expected_psn = (expected_psn + 1) & kPsnMask;
+  msn = (msn + 1) & kPsnMask;
+  holds = false;
+  in_message = false;
+}
+
 void ResponderTurn::Locate() {
   const bool starts = frame.info.starts_message;
   const auto reth = spec::Reth::Decode(frame.extension);

@@ -21,6 +21,7 @@ enum class ResponderAction : uint8_t {
   kAccept,
   kIssueRead,   // a READ: issued to the read responder
   kReplayRead,  // likewise, a duplicate
+  kKeep,        // dropped, and the receive that was requested for it is kept
   // Not final:
   kWrite,     // WRITE: its key is checked
   kRead,      // READ: likewise
@@ -104,6 +105,9 @@ struct ResponderHalf {
   bool reads_valid = false;     // a READ was issued since the load, and the next two fields are valid
   uint8_t reads_issued = 0;     // READs, modulo 2^8 as qp_reads counts them
   uint8_t duplicate_limit = 0;  // `reads_issued` after the last duplicate
+
+  // As after the last packet of a SEND; what belongs to the message is not used any more.
+  void EndSend();
 };
 
 // The oldest of the QP's outstanding READs.

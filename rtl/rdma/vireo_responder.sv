@@ -299,7 +299,7 @@ module vireo_responder
   // the one in progress needs nothing but the answer to its last key check.
 
   logic starts, next_valid, next_cleared, last, check_free, next_check, next_receive, check_first, receive_first;
-  logic early, early_end;
+  logic early, early_end, waiting_send, expects, refuses, refused;
   job_t next;
   logic [QpBits-1:0] next_qpn;
   memory_check_t next_check_in;
@@ -320,6 +320,7 @@ module vireo_responder
     .starts_i(starts),
     .advance_i(advance),
     .valid_o(next_valid),
+    .send_o(waiting_send),
     .job_o(next),
     .qpn_o(next_qpn),
     .attributes_i(attributes),
@@ -333,6 +334,10 @@ module vireo_responder
     .check_free_i(check_free),
     .current_qpn_i(qpn),
     .current_pdn_i(job.pdn),
+    .expects_i(expects),
+    .refuses_i(refuses),
+    .current_half_i(job.half),
+    .refused_o(refused),
     .check_o(next_check),
     .check_in_o(next_check_in),
     .receive_o(next_receive),
@@ -378,15 +383,19 @@ module vireo_responder
     .flush_qpn_i(flush_qpn),
     .flush_pop_o(flush_pop),
     .waiting_valid_i(waiting_valid),
+    .waiting_send_i(waiting_send),
     .next_valid_i(next_valid),
     .next_i(next),
     .attributes_i(attributes),
     .read_checks_i(read_checks_q),
     .next_qpn_i(next_qpn),
     .next_cleared_i(next_cleared),
+    .next_refused_i(refused),
     .read_o(read),
     .read_qpn_o(read_qpn),
     .starts_o(starts),
+    .expects_o(expects),
+    .refuses_o(refuses),
     .advance_o(advance),
     .corrupt_i(corrupt),
     .qp_state_i(qp_state),

@@ -24,6 +24,7 @@ module vireo_responder_control
   input  logic [QpBits-1:0]    flush_qpn_i,
   output logic                 flush_pop_o,
   input  logic                 waiting_valid_i,
+  input  logic                 waiting_send_i,    // the first packet of a SEND
   input  logic                 next_valid_i,      // a frame whose turn has come
   // verilator lint_off UNUSEDSIGNAL
   input  job_t                 next_i,            // some of the checks are for others
@@ -32,9 +33,12 @@ module vireo_responder_control
   // verilator lint_on UNUSEDSIGNAL
   input  logic [QpBits-1:0]    next_qpn_i,
   input  logic                 next_cleared_i,
+  input  logic                 next_refused_i,    // a SEND of its QP, which it expected to be complete, is refused
   output logic                 read_o,            // tables are read
   output logic [QpBits-1:0]    read_qpn_o,
   output logic                 starts_o,          // for the next frame
+  output logic                 expects_o,         // then: the SEND in progress, of its QP, to be complete
+  output logic                 refuses_o,         // that one is not
   output logic                 advance_o,         // the next frame becomes the one in progress
 
   // What was read last.
@@ -115,6 +119,8 @@ module vireo_responder_control
   logic scatters;                      // the payload goes to elements
   logic invalidates;                   // then a region is ended
   logic [12:0] chunk;                  // payload for the element
+  logic last_chunk;                    // nothing follows it
+  logic certain;                       // a SEND is complete if the key of its last element allows it
   logic takes_receive;
   logic flush_turn;                    // a flush goes before the next frame
   logic frame_turn;                    // a frame is present, and may have its turn
@@ -133,20 +139,27 @@ module vireo_responder_control
     chunk = turn_q.position.cursor.bytes_left < 32'(turn_q.left) ? 13'(turn_q.position.cursor.bytes_left) : turn_q.left;
     scatters = job_q.checks.send || response_q;
     invalidates = Invalidation && job_q.checks.send && job_q.frame.info.has_ieth;
+    last_chunk = chunk == turn_q.left && turn_q.part == PartPayload && !invalidates;
+    certain = job_q.checks.send && job_q.checks.acknowledged && job_q.checks.taken && job_q.frame.info.ends_message
+           && last_chunk
+           && (state_q == StMemory || (state_q == StNext && turn_q.status == BufferStatusOk && turn_q.left != '0));
     passed = held.num_sge - held.cursor.elements;
   end
 
-  // --- Whose turn comes. A load and a flush wait for the frames whose turn has come; a frame waits for those of its QP.
+  // --- Whose turn comes. A load and a flush wait for the frames whose turn has come; a frame waits for those of its QP,
+  // a SEND until the one in front of it is certain.
   always_comb begin
     frame_turn = waiting_valid_i && (!hold_q || early_i);
     load_o = load_valid_i && state_q == StIdle && !next_valid_i && load_room_i;
     flush_turn = flush_valid_i && !(frame_turn && after_flush_q);
     flush_pop_o = !load_valid_i && !next_valid_i && flush_turn && state_q == StIdle;
     starts_o = !load_valid_i && !next_valid_i && !flush_turn && frame_turn
-            && (state_q == StIdle || (state_q != StAct && !flush_q && qpn_q != next_qpn_i));
+            && (state_q == StIdle
+                || (state_q != StAct && !flush_q && (qpn_q != next_qpn_i || (certain && waiting_send_i))));
+    expects_o = state_q != StIdle && qpn_q == next_qpn_i;
     read_o = flush_pop_o || starts_o;
     read_qpn_o = starts_o ? next_qpn_i : flush_qpn_i;
-    last_o = state_q == StMemory && (scatters ? chunk == turn_q.left && turn_q.part == PartPayload && !invalidates
+    last_o = state_q == StMemory && (scatters ? last_chunk
                                               : job_q.checks.read || job_q.half.holds || !job_q.frame.info.consumes_recv);
   end
 
@@ -310,6 +323,10 @@ module vireo_responder_control
         receives.flushes = 1'b1;
         receives.state = StIdle;
       end
+    end else if (!job_q.checks.taken) begin
+      // Requested before the SEND in front of it was refused.
+      receives.done = ActKeep;
+      receives.ends = space_i;
     end else if (turn_q.status != BufferStatusOk) begin
       if (turn_q.status == BufferStatusEmpty && !turn_q.element) begin
         receives.done = job_q.checks.acknowledged ? ActNotReady : ActAbandon;
@@ -497,6 +514,10 @@ module vireo_responder_control
     end
     if (advance_o) begin
       job_q <= next_i;
+      if (next_refused_i) begin
+        job_q.checks.taken <= 1'b0;
+        job_q.checks.announces <= 1'b0;
+      end
       early_pdn_q <= next_i.pdn == job_q.pdn;
     end else if (state_q == StFlush) begin
       job_q.half <= half_i;
@@ -506,6 +527,7 @@ module vireo_responder_control
     end
   end
 
+  assign refuses_o = step.ends && step.done == ActProtection;
   assign held_o = hold_q;
   assign check_free_o = !check_valid_q;
   assign memory_check_valid_o = check_valid_q;

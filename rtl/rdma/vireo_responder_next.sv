@@ -2,7 +2,8 @@
 
 // The responder's next frame: its tables are read, and it is checked, while the one in progress waits. When that one needs
 // nothing but the answer to its last key check (`last_i`), the first request of the next one is issued: its key check or
-// its receive, or, before its turn, the key check of a WRITE of the same QP (`early`). It does not act on the frame.
+// its receive, or, before its turn, the key check of a WRITE of the same QP (`early`). A SEND behind one of the same QP is
+// checked as if that one were complete (`expects`). It does not act on the frame.
 module vireo_responder_next
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -25,6 +26,7 @@ module vireo_responder_next
   input  logic                 starts_i,         // its turn comes
   input  logic                 advance_i,        // it becomes the one in progress
   output logic                 valid_o,          // its turn has come
+  output logic                 send_o,           // the waiting frame is the first packet of a SEND
   output job_t                 job_o,            // what is known of it
   output logic [QpBits-1:0]    qpn_o,
 
@@ -41,6 +43,12 @@ module vireo_responder_next
   input  logic                 check_free_i,
   input  logic [QpBits-1:0]    current_qpn_i,
   input  logic [15:0]          current_pdn_i,
+  input  logic                 expects_i,        // with starts_i: it is a SEND of the same QP, expected to be complete
+  input  logic                 refuses_i,        // pulse: it is not, and ends
+  // verilator lint_off UNUSEDSIGNAL
+  input  half_t                current_half_i,   // before it
+  // verilator lint_on UNUSEDSIGNAL
+  output logic                 refused_o,        // the next one's QP has failed since its tables were read
 
   output logic                 check_o,          // a key check is issued in this cycle
   output memory_check_t        check_in_o,
@@ -58,6 +66,9 @@ module vireo_responder_next
   logic checked_q;            // checks_q is valid
   logic check_d, check_q, receive_d, receive_q, cleared_d, cleared_q, early_d, early_q;
   logic check_now, early_now;
+  logic expects_q, refused_q;
+  logic [PsnBits-1:0] expected_psn_q;
+  half_t half, job_half;      // as checked, as it is used
   checks_t checks_d, checks_q;
   logic [63:0] address;
   logic [31:0] rkey, bytes_left;
@@ -77,7 +88,7 @@ module vireo_responder_next
     .ours_i(ours_q),
     .attributes_i,
     .qp_state_i,
-    .half_i,
+    .half_i(half),
     .ended_i,
     .checks_o(checks_d),
     .address_o(address),
@@ -87,7 +98,27 @@ module vireo_responder_next
     .duplicate_limit_o(duplicate_limit)
   );
 
-  assign job_o = '{frame: waiting_i, copied: copied_i, checks: checks_d, half: half_i, pdn: attributes_i.pdn,
+  always_comb begin
+    half = half_i;
+    if (expects_q) begin
+      half.expected_psn = expected_psn_q;
+      half.nak_sent = 1'b0;
+      half.holds = 1'b0;
+      half.in_message = 1'b0;
+    end
+    job_half = half;
+    if (expects_q) job_half.msn = current_half_i.msn + 1'b1;
+    if (refused_o) begin
+      job_half.expected_psn = half_i.expected_psn;
+      job_half.msn = half_i.msn;
+      job_half.nak_sent = half_i.nak_sent;
+      job_half.failed = 1'b1;
+    end
+  end
+
+  assign send_o = starts_send(waiting_i);
+  assign refused_o = expects_q && (refuses_i || refused_q);
+  assign job_o = '{frame: waiting_i, copied: copied_i, checks: checks_d, half: job_half, pdn: attributes_i.pdn,
                    recv_cqn: attributes_i.recv_cqn, has_srq: attributes_i.has_srq, srqn: attributes_i.srqn,
                    min_rnr_timer: attributes_i.min_rnr_timer, address: address, rkey: rkey, bytes_left: bytes_left,
                    reads_issued: reads_issued, duplicate_limit: duplicate_limit};
@@ -104,7 +135,7 @@ module vireo_responder_next
     receive_o = 1'b0;
     if (last_i && !checks_q.announces && !check_q && !receive_q) begin
       if (action == ActWrite || action == ActRead) check_now = check_free_i;
-      receive_o = action == ActReceive && !half_i.holds;
+      receive_o = action == ActReceive && !half.holds;
     end
     early_reth = unpack_reth(waiting_i.extension[8*RethBytes-1:0]);
     early_now = last_i && waiting_valid_i && !valid_q && !held_i && check_free_i && current_qpn_i == qpn_o
@@ -134,12 +165,14 @@ module vireo_responder_next
       check_q <= 1'b0;
       receive_q <= 1'b0;
       early_q <= 1'b0;
+      refused_q <= 1'b0;
     end else begin
       valid_q <= (valid_q || starts_i) && !advance_i;
       checked_q <= valid_q && !advance_i;
       check_q <= check_d && !advance_i;
       receive_q <= receive_d && !advance_i;
       early_q <= early_d;
+      refused_q <= starts_i && refuses_i;
     end
   end
 
@@ -147,6 +180,10 @@ module vireo_responder_next
     if (read_i) begin
       enabled_q <= enable_i;
       ours_q <= copied_i || waiting_i.destination_mac == mac;
+    end
+    if (starts_i) begin
+      expects_q <= expects_i;
+      expected_psn_q <= current_half_i.expected_psn + 1'b1;
     end
     if (valid_q) checks_q <= checks_d;
     cleared_q <= cleared_d && !starts_i;

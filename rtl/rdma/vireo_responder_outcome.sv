@@ -219,6 +219,12 @@ module vireo_responder_outcome
             next_half.msn = answer_msn;
           end
         end
+        // The next one to flush, unless there was none, or the queue is broken.
+        ActKeep: begin
+          next_half.holds = turn_i.status == BufferStatusOk
+                         || (turn_i.status != BufferStatusEmpty && turn_i.code != RdmaErrorOk);
+          next_half.position = step_i.turn.position;
+        end
         ActAccept: begin
           // Messages are counted when they are complete. [9.7.7]
           answer_msn = half.msn + PsnBits'(frame.info.ends_message);

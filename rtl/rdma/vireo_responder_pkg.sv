@@ -131,6 +131,7 @@ package vireo_responder_pkg;
     ActAccept,       // executed
     ActIssueRead,         // a READ: the read responder executes it
     ActReplayRead,    // likewise, a duplicate
+    ActKeep,          // dropped, and the receive that was requested for it is kept
     // Not final:
     ActWrite,        // WRITE: its key is checked
     ActRead,         // READ: likewise
@@ -233,6 +234,11 @@ package vireo_responder_pkg;
 
   // Each function needs some of the checks only.
   /* verilator lint_off UNUSEDSIGNAL */
+
+  // It needs a receive.
+  function automatic logic starts_send(rx_token_t frame);
+    return frame.verdict == RxVerdictRoce && frame.info.operation == BthOperationSend && frame.info.starts_message;
+  endfunction
 
   // What follows from the checks, the first that applies.
   function automatic action_e decide(checks_t checks);

@@ -109,6 +109,154 @@ TEST(ResponderBehind, SendsOfDifferentQueuePairsTakeNineCycles) {
   for (size_t i = 1; i < intervals.size(); ++i) EXPECT_EQ(intervals[i], 9u) << i;
 }
 
+TEST(ResponderBehind, SendsOfOneQueuePairTakeNineCycles) {
+  Pair bench;
+  for (uint32_t i = 0; i < 20; ++i) {
+    bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+    bench.Send({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + i});
+  }
+  bench.RunFor(300);
+  const auto intervals = bench.Intervals();
+  ASSERT_EQ(intervals.size(), 19u);
+  for (size_t i = 1; i < intervals.size(); ++i) EXPECT_EQ(intervals[i], 9u) << i;
+  for (uint32_t i = 0; i < 20; ++i) {
+    const auto& place = bench.places.sent()[i].token;
+    EXPECT_TRUE(place.has_completion) << i;
+    EXPECT_EQ(place.completion.head, i + 1) << i;
+    EXPECT_EQ(Taken(place).answer.packet, Ack(kFirstPsn + i, i + 1).answer.packet) << i;
+  }
+}
+
+// The last packet of a SEND in front, and a message in several packets behind.
+TEST(ResponderBehind, SendsOfOneQueuePairKeepTheirReceives) {
+  Pair bench;
+  std::vector<Posted> posted;
+  for (unsigned i = 0; i < 3; ++i) {
+    posted.push_back(bench.host.Post(kQpn, {Host::Element(0x9000, 20), Host::Element(0xa000, 2 * kMtu)}));
+  }
+  bench.Send({.opcode = BthOpcode::kRcSendFirst, .bytes = kMtu, .ack_req = false});
+  bench.Send({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 1, .bytes = 100});
+  bench.Send({.opcode = BthOpcode::kRcSendFirst, .psn = kFirstPsn + 2, .bytes = kMtu, .ack_req = false});
+  bench.Send({.opcode = BthOpcode::kRcSendLast, .psn = kFirstPsn + 3, .bytes = 1});
+  bench.Send({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + 4, .bytes = 20});
+  bench.RunFor(300);
+  std::vector<uint16_t> heads;
+  for (const auto& place : bench.places.sent()) {
+    if (place.token.has_completion) heads.push_back(place.token.completion.head);
+  }
+  EXPECT_EQ(heads, (std::vector<uint16_t>{posted[0].head, posted[1].head, posted[2].head}));
+  EXPECT_TRUE(bench.failures.sent().empty());
+}
+
+// What is no SEND that is expected is decided as if it had come later: of these none takes a receive.
+TEST(ResponderBehind, SendBehindASendIsCheckedAsIfThatWereComplete) {
+  Pair bench;
+  for (unsigned i = 0; i < 4; ++i) bench.host.Post(kQpn, {Host::Element(0x9000, 64)});
+  const auto only = BthOpcode::kRcSendOnly;
+  bench.Send({.opcode = only});
+  bench.Send({.opcode = only});                        // a duplicate
+  bench.Send({.opcode = only, .psn = kFirstPsn + 1});  // the next one
+  bench.Send({.opcode = only, .psn = kFirstPsn + 3});  // one is missing
+  bench.Send({.opcode = only, .psn = kFirstPsn + 4});  // likewise, dropped
+  bench.Send({.opcode = only, .psn = kFirstPsn + 2});
+  bench.RunFor(200);
+  EXPECT_EQ(bench.host.asked.size(), 3u);
+  const auto places = Taken(Bench::Take(bench.places));
+  ASSERT_EQ(places.size(), 6u);
+  const spec::TxPacket answers[] = {Ack(kFirstPsn, 1).answer.packet,
+                                    Ack(kFirstPsn, 1).answer.packet,
+                                    Ack(kFirstPsn + 1, 2).answer.packet,
+                                    Answer(kFirstPsn + 2, AethSyndrome::kNakPsnSequenceError, 2).answer.packet,
+                                    {},
+                                    Ack(kFirstPsn + 2, 3).answer.packet};
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(places[i].answer.packet, answers[i]) << i;
+}
+
+// The receive that was requested for the SEND behind a refused one is the first to flush, whenever that SEND comes.
+TEST(ResponderBehind, ReceiveOfASendBehindARefusedOneIsFlushedFirst) {
+  unsigned early = 0;
+  for (Cycle late = 0; late < 30; ++late) {
+    for (const RdmaError code : {RdmaError::kOk, RdmaError::kBadWqe}) {
+      Pair bench;
+      const Posted refused = bench.host.Post(kQpn, {Host::Element(0x9000, 64, kBadLkey)});
+      const Posted second = bench.host.Post(kQpn, {Host::Element(0xa000, 64)}, code);
+      const Posted third = bench.host.Post(kQpn, {Host::Element(0xb000, 64)});
+      bench.Send({.opcode = BthOpcode::kRcSendOnly});
+      bench.RunFor(late);
+      for (uint32_t i = 1; i < 4; ++i) bench.Send({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + i});
+      bench.RunFor(100);
+      early += bench.host.asked.size() == 2;
+      bench.SetState(IbQpState::kErr);
+      bench.RunFor(150);
+      const auto expected =
+          Taken(std::vector{Failed(refused, IbWcStatus::kLocProtErr, static_cast<uint32_t>(RdmaError::kBadMrn),
+                                   Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0)),
+                            kDropped, kDropped, kDropped, Flushed(second), Flushed(third)});
+      const auto places = Taken(Bench::Take(bench.places));
+      ASSERT_EQ(places.size(), expected.size()) << late;
+      for (size_t i = 0; i < places.size(); ++i) {
+        EXPECT_EQ(places[i], expected[i])
+            << late << " " << i << "\ngot      " << TokenText(places[i]) << "\nexpected " << TokenText(expected[i]);
+      }
+      bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
+      EXPECT_TRUE(bench.block.IsIdle()) << late;
+    }
+  }
+  EXPECT_GT(early, 10u);
+}
+
+// Likewise, if there is none, the queue is broken, or the QP is cleared in any cycle.
+TEST(ResponderBehind, NoReceiveOfASendBehindARefusedOneIsKept) {
+  for (Cycle late = 0; late < 40; ++late) {
+    for (const unsigned kind : {0, 1, 2}) {
+      Pair bench;
+      bench.host.Post(kQpn, {Host::Element(0x9000, 64, kBadLkey)});
+      if (kind == 2) bench.host.Post(kQpn, {Host::Element(0xa000, 64)});
+      for (uint32_t i = 0; i < 2; ++i) bench.Send({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + i});
+      bench.RunFor(4);
+      bench.host.broken[kQpn] = kind == 1 && late > 4;
+      bench.RunFor(late);
+      if (kind == 2) {
+        bench.SetState(IbQpState::kReset, true);
+        bench.RunFor(60);
+        bench.host.queues[kQpn].clear();
+      } else {
+        bench.RunFor(60);
+      }
+      Bench::Take(bench.places);
+      bench.SetState(IbQpState::kErr);
+      bench.RunFor(60);
+      EXPECT_TRUE(bench.places.sent().empty()) << late << " " << kind;
+      EXPECT_TRUE(bench.block.IsIdle()) << late;
+    }
+  }
+}
+
+// The shared queue's receive is this QP's: flushed in ERR, and returned in RESET.
+TEST(ResponderBehind, ReceiveOfASharedQueueBehindARefusedSendIsKept) {
+  constexpr uint32_t kSrq = 9;
+  for (const bool reset : {false, true}) {
+    Pair bench;
+    bench.Configure({.srq = kSrq}, IbQpState::kRts);
+    bench.host.Post(kSrq, {Host::Element(0x9000, 64, kBadLkey)});
+    const Posted second = bench.host.Post(kSrq, {Host::Element(0xa000, 64)});
+    bench.host.Post(kSrq, {Host::Element(0xb000, 64)});
+    for (uint32_t i = 0; i < 3; ++i) bench.Send({.opcode = BthOpcode::kRcSendOnly, .psn = kFirstPsn + i});
+    bench.RunFor(100);
+    Bench::Take(bench.places);
+    Bench::Take(bench.failures);
+    bench.SetState(reset ? IbQpState::kReset : IbQpState::kErr, reset);
+    bench.RunFor(60);
+    const auto places = Bench::Take(bench.places);
+    ASSERT_EQ(places.size(), 1u);
+    EXPECT_EQ(places[0].completion.head, second.head);
+    EXPECT_EQ(places[0].completion.vq_index, kFirstReceiveQueue + 2 * kSrq);
+    EXPECT_EQ(places[0].completion.has_cqe, !reset);
+    EXPECT_EQ(bench.failures.sent().size(), reset ? 0u : 1u);  // the last one is reported behind it
+    EXPECT_EQ(bench.host.queues[kSrq].size(), 1u);
+  }
+}
+
 // A SEND into several elements checks a key for each: the WRITE behind it comes after the last of them.
 TEST(ResponderBehind, IssuesNothingBeforeTheLastCheckOfTheFrameInFront) {
   Pair bench;
