@@ -40,7 +40,7 @@ TRIM = [*["opt -fine -mux_undef", "opt_mem"] * 3, "opt_clean"]
 # Memories that are in block RAM although Yosys would put them in LUTs. Queues of a few wide entries: of a configuration that has
 # block RAM to spare on its device, where 36 bits take one DP16KD instead of 54 LUTs and the 36 registers at their output.
 QUEUES_IN_BLOCK_RAM = {
-    "nic1_rc": {"requester": ("u_entries.u_ram.memory", "u_fetched.u_ram.memory")},
+    "nic1_rc": {"requester": ("u_entries.gen_register.u_ram.memory", "u_fetched.gen_register.u_ram.memory")},
 }
 # And tables of 17 to 32 wide entries (`gen_blocks` of vireo_table), with twice as many LUTs.
 TABLE_IN_BLOCK_RAM_BITS = 24

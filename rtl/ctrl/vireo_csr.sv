@@ -233,7 +233,8 @@ module vireo_csr
       '{event_type: event_words.event_type[15:0], element: event_words.element, code: event_words.code};
   // Without room the event is lost: firmware reads event_full first. `lost` is the writer's.
   assign unused_bits = ^event_words;
-  vireo_fifo #(.Width(HostEventBits), .Depth(EventDepth)) u_event (
+  vireo_fifo #(.Width(HostEventBits), .Depth(EventDepth),
+               .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))) u_event (
     .clk_i, .rst_ni,
     .s_valid_i(event_push), .s_ready_o(event_room), .s_data_i(event_pushed),
     .m_valid_o(host_event_valid_o), .m_ready_i(host_event_ready_i), .m_data_o(host_event_o)

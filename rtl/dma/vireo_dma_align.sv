@@ -128,7 +128,8 @@ module vireo_dma_align
 
   vireo_fifo #(
     .Width(DataBits + 1 + MetaBits),
-    .Depth(StreamDepth)
+    .Depth(StreamDepth),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_train (
     .clk_i,
     .rst_ni,

@@ -233,7 +233,8 @@ module vireo_dma_write_port
 
   vireo_fifo #(
     .Width($bits(request_t)),
-    .Depth(RequestDepth)
+    .Depth(RequestDepth),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_requests (
     .clk_i,
     .rst_ni,

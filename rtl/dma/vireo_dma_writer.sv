@@ -285,7 +285,8 @@ module vireo_dma_writer
 
   vireo_fifo #(
     .Width(DataBits + BeatBytes + 1),
-    .Depth(StreamDepth)
+    .Depth(StreamDepth),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_write (
     .clk_i,
     .rst_ni,

@@ -319,7 +319,8 @@ module vireo_net_checksum
   // Cannot overflow, because frames_q is at most Frames.
   vireo_fifo #(
     .Width($bits(record_t)),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_records (
     .clk_i,
     .rst_ni,

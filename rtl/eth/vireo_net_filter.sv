@@ -223,7 +223,8 @@ module vireo_net_filter
 
   vireo_fifo #(
     .Width(BytesBits),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_lengths (
     .clk_i,
     .rst_ni,
@@ -237,7 +238,8 @@ module vireo_net_filter
 
   vireo_fifo #(
     .Width(NetClassBits),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_classes (
     .clk_i,
     .rst_ni,
@@ -387,7 +389,8 @@ module vireo_net_filter
 
   vireo_fifo #(
     .Width(NetFrameBits),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_frames (
     .clk_i,
     .rst_ni,
@@ -401,7 +404,8 @@ module vireo_net_filter
 
   vireo_fifo #(
     .Width($bits(record_t)),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_records (
     .clk_i,
     .rst_ni,
@@ -418,7 +422,8 @@ module vireo_net_filter
 
   vireo_fifo #(
     .Width(1),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_checks (
     .clk_i,
     .rst_ni,

@@ -283,7 +283,7 @@ module vireo_net_rx
     .write_i(cache_write), .write_address_i({asked.pair, cache_write_index}), .write_data_i(answer),
     .read_i(cache_read), .read_address_i({pair_q, cache_read_index}), .read_data_o(cached)
   );
-  vireo_fifo #(.Width($bits(asked_t)), .Depth(Requests)) u_asked (
+  vireo_fifo #(.Width($bits(asked_t)), .Depth(Requests), .InLuts(vireo_common_pkg::is_narrow(DataBits))) u_asked (
     .clk_i, .rst_ni,
     .s_valid_i(asked_push), .s_ready_o(asked_space), .s_data_i(asked_in),
     .m_valid_o(asked_valid), .m_ready_i(asked_pop), .m_data_o(asked)
@@ -915,7 +915,7 @@ module vireo_net_rx
   logic withhold, returned;
   logic [CountBits-1:0] pendings_d, pendings_q;
 
-  vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting)) u_pending (
+  vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting), .InLuts(vireo_common_pkg::is_narrow(DataBits))) u_pending (
     .clk_i, .rst_ni,
     .s_valid_i(pending_push), .s_ready_o(pending_space), .s_data_i(pending_in),
     .m_valid_o(pending_valid), .m_ready_i(pending_pop), .m_data_o(pending)

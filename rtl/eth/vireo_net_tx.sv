@@ -13,7 +13,7 @@
 // If a buffer violates a rule, its queue stops until the row is written. Fetched buffers of a queue are discarded when
 // it stops and when its row is written. Buffers whose jobs have been issued still complete.
 module vireo_net_tx
-  import vireo_spec_pkg::*;
+  import vireo_spec_pkg::*, vireo_common_pkg::is_narrow;
 #(
   parameter config_t Config,
   localparam int unsigned NetQueuePairs = Config.net_queue_pairs,  // 1 ... 16
@@ -238,14 +238,14 @@ module vireo_net_tx
   vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(may_ask), .last_i(last_pair_q), .pick_o(pick));
 
   // Cannot overflow: a request for buffers has reserved space for them, and the chain has one request.
-  vireo_fifo #(.Width($bits(asked_t)), .Depth(2 * Requests)) u_asked (
+  vireo_fifo #(.Width($bits(asked_t)), .Depth(2 * Requests), .InLuts(is_narrow(Config.datapath_bits))) u_asked (
     .clk_i, .rst_ni,
     .s_valid_i(asked_push), .s_ready_o(asked_space), .s_data_i(asked_in),
     .m_valid_o(asked_valid), .m_ready_i(asked_pop), .m_data_o(asked)
   );
 
   // Cannot overflow (heads_not_full): a request reserves space for its buffers.
-  vireo_fifo #(.Width(PairBits + BufferBits), .Depth(Heads)) u_heads (
+  vireo_fifo #(.Width(PairBits + BufferBits), .Depth(Heads), .InLuts(is_narrow(Config.datapath_bits))) u_heads (
     .clk_i, .rst_ni,
     .s_valid_i(head_push), .s_ready_o(head_ready), .s_data_i({asked.pair, buffer}),
     .m_valid_o(head_valid), .m_ready_i(head_pop), .m_data_o({head_pair, head_token})
@@ -260,7 +260,7 @@ module vireo_net_tx
     .read_data_o({entry_address, entry_bytes})
   );
 
-  vireo_fifo #(.Width($bits(record_t)), .Depth(Frames)) u_records (
+  vireo_fifo #(.Width($bits(record_t)), .Depth(Frames), .InLuts(is_narrow(Config.datapath_bits))) u_records (
     .clk_i, .rst_ni,
     .s_valid_i(record_push), .s_ready_o(record_ready), .s_data_i(record_in),
     .m_valid_o(record_valid), .m_ready_i(record_pop), .m_data_o(record)

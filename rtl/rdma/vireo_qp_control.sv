@@ -106,7 +106,8 @@ module vireo_qp_control
     .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[InResponder])
   );
   // Space for every queue, so that descriptor fetch and the CQ writer, which consume the outputs, never wait for it.
-  vireo_fifo #(.Width(QueueFailureBits), .Depth(2 ** QueueBits)) u_desc_fetch (
+  vireo_fifo #(.Width(QueueFailureBits), .Depth(2 ** QueueBits),
+               .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))) u_desc_fetch (
     .clk_i, .rst_ni,
     .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
     .m_valid_o(valid[InDescFetch]), .m_ready_i(ready[InDescFetch]), .m_data_o(queue_failure[InDescFetch])

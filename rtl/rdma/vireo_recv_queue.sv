@@ -22,7 +22,7 @@
 // Of a shared queue it counts the receives that are taken, and reports once when the count reaches the position that
 // firmware has armed: as a queue_failure with code ok.
 module vireo_recv_queue
-  import vireo_spec_pkg::*;
+  import vireo_spec_pkg::*, vireo_common_pkg::is_narrow;
   import vireo_dma_pkg::*;
 #(
   parameter config_t Config,
@@ -146,7 +146,7 @@ module vireo_recv_queue
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
   );
-  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches)) u_fetched (
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches), .InLuts(is_narrow(Config.datapath_bits))) u_fetched (
     .clk_i, .rst_ni,
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
@@ -186,7 +186,7 @@ module vireo_recv_queue
   logic request_done;  // the last buffer of a request was taken
 
   // As many as reads, so that there is space for all responses.
-  vireo_fifo #(.Width($bits(info_t)), .Depth(Fetches)) u_info (
+  vireo_fifo #(.Width($bits(info_t)), .Depth(Fetches), .InLuts(is_narrow(Config.datapath_bits))) u_info (
     .clk_i, .rst_ni,
     .s_valid_i(info_push), .s_ready_o(info_ready), .s_data_i(info_in),
     .m_valid_o(info_valid), .m_ready_i(info_pop), .m_data_o(info)
@@ -809,8 +809,7 @@ module vireo_recv_queue
     .Share(WaitShare),
     .WaitBits(WaitBits)
   ) u_budget (
-    .clk_i,
-    .rst_ni,
+    .clk_i, .rst_ni,
     .waits_i(dry_waits_q),
     .may_wait_o(may_wait)
   );

@@ -260,7 +260,8 @@ module vireo_requester
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
   );
   // Space for every response: there are at most as many as entries in the queue.
-  vireo_fifo #(.Width(MemoryPlaceBits), .Depth(Packets)) u_memory_place (
+  vireo_fifo #(.Width(MemoryPlaceBits), .Depth(Packets),
+               .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))) u_memory_place (
     .clk_i, .rst_ni,
     .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
     .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)

@@ -182,7 +182,8 @@ module vireo_rx_buffer
 
   vireo_fifo #(
     .Width($bits(rx_token_t)),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_frames (
     .clk_i,
     .rst_ni,
@@ -196,7 +197,8 @@ module vireo_rx_buffer
 
   vireo_fifo #(
     .Width($bits(record_t)),
-    .Depth(Frames)
+    .Depth(Frames),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_records (
     .clk_i,
     .rst_ni,

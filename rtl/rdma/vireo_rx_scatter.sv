@@ -205,7 +205,8 @@ module vireo_rx_scatter
 
   vireo_fifo #(
     .Width($bits(pending_t)),
-    .Depth(Places)
+    .Depth(Places),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_pending (
     .clk_i,
     .rst_ni,

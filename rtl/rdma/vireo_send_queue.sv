@@ -19,7 +19,7 @@
 // Every buffer received counts as a record in use until `retired` returns it, regardless of the state of its QP:
 // so the count needs no clearing and is never wrong.
 module vireo_send_queue
-  import vireo_spec_pkg::*;
+  import vireo_spec_pkg::*, vireo_common_pkg::is_narrow;
   import vireo_dma_pkg::*;
 #(
   parameter config_t Config,
@@ -184,13 +184,13 @@ module vireo_send_queue
     .m_valid_o(replay_valid), .m_ready_i(replay_pop), .m_data_o(replay)
   );
   // Space for all buffers requested.
-  vireo_fifo #(.Width(BufferBits), .Depth(Buffers)) u_buffer (
+  vireo_fifo #(.Width(BufferBits), .Depth(Buffers), .InLuts(is_narrow(Config.datapath_bits))) u_buffer (
     .clk_i, .rst_ni,
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
   );
   // Takes every answer at once: the stop of a QP waits until its reads have ended, and the requester may wait for the wire.
-  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches)) u_fetched (
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches), .InLuts(is_narrow(Config.datapath_bits))) u_fetched (
     .clk_i, .rst_ni,
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
@@ -506,13 +506,13 @@ module vireo_send_queue
     .s_valid_i(line_push), .s_ready_o(line_ready), .s_data_i(qpn_q),
     .m_valid_o(line_valid), .m_ready_i(line_pop), .m_data_o(line)
   );
-  vireo_fifo #(.Width($bits(fetch_request_t)), .Depth(Requests)) u_fetches_pending (
+  vireo_fifo #(.Width($bits(fetch_request_t)), .Depth(Requests), .InLuts(is_narrow(Config.datapath_bits))) u_fetches_pending (
     .clk_i, .rst_ni,
     .s_valid_i(fetches_pending_push), .s_ready_o(fetches_pending_ready), .s_data_i(fetches_pending_in),
     .m_valid_o(fetches_pending_valid), .m_ready_i(fetches_pending_pop), .m_data_o(fetches_pending)
   );
   // Replays whose work request was not issued. Their order is that of the replies, which are only marked as theirs.
-  vireo_fifo #(.Width(ReplayBits), .Depth(Replays)) u_replays (
+  vireo_fifo #(.Width(ReplayBits), .Depth(Replays), .InLuts(is_narrow(Config.datapath_bits))) u_replays (
     .clk_i, .rst_ni,
     .s_valid_i(slow_pop), .s_ready_o(replays_ready), .s_data_i(replay),
     .m_valid_o(replays_valid), .m_ready_i(replays_pop), .m_data_o(replays)
@@ -728,7 +728,7 @@ module vireo_send_queue
     else fetch_read_q <= fetches_pending_valid && !fetches_pending_pop;
   end
 
-  vireo_fifo #(.Width($bits(info_t)), .Depth(Infos)) u_info (
+  vireo_fifo #(.Width($bits(info_t)), .Depth(Infos), .InLuts(is_narrow(Config.datapath_bits))) u_info (
     .clk_i, .rst_ni,
     .s_valid_i(info_push), .s_ready_o(info_ready), .s_data_i(info_in),
     .m_valid_o(info_valid), .m_ready_i(info_pop), .m_data_o(info)

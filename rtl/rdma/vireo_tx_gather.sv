@@ -169,8 +169,7 @@ module vireo_tx_gather
     .Width(TxJobBits),
     .Depth(JobSlice)
   ) u_job (
-    .clk_i,
-    .rst_ni,
+    .clk_i, .rst_ni,
     .s_valid_i(job_valid_i),
     .s_ready_o(job_ready_o),
     .s_data_i(job_in),
@@ -183,8 +182,7 @@ module vireo_tx_gather
     .Width(TxJobBits),
     .Depth(JobSlice)
   ) u_response (
-    .clk_i,
-    .rst_ni,
+    .clk_i, .rst_ni,
     .s_valid_i(!Net && response_valid_i),
     .s_ready_o(response_ready_o),
     .s_data_i(response_in),
@@ -276,7 +274,8 @@ module vireo_tx_gather
 
   vireo_fifo #(
     .Width($bits(waiting_t)),
-    .Depth(JobDepth)
+    .Depth(JobDepth),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_waiting (
     .clk_i,
     .rst_ni,
@@ -386,7 +385,8 @@ module vireo_tx_gather
   // Never full (done_not_full): of every packet in it there is one in u_waiting.
   vireo_fifo #(
     .Width(1),
-    .Depth(JobDepth)
+    .Depth(JobDepth),
+    .InLuts(vireo_common_pkg::is_narrow(DataBits))
   ) u_done (
     .clk_i,
     .rst_ni,

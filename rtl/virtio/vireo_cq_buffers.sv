@@ -59,7 +59,8 @@ module vireo_cq_buffers
 
   vireo_fifo #(
     .Width(BufferBits),
-    .Depth(Answers)
+    .Depth(Answers),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_buffer (
     .clk_i,
     .rst_ni,
@@ -98,7 +99,8 @@ module vireo_cq_buffers
 
   vireo_fifo #(
     .Width($bits(asked_t)),
-    .Depth(Asks)
+    .Depth(Asks),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_asked (
     .clk_i,
     .rst_ni,
@@ -112,7 +114,8 @@ module vireo_cq_buffers
 
   vireo_fifo #(
     .Width($bits(filled_t)),
-    .Depth(Asks)
+    .Depth(Asks),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_filled (
     .clk_i,
     .rst_ni,
@@ -169,7 +172,8 @@ module vireo_cq_buffers
 
   vireo_fifo #(
     .Width($bits(parked_t)),
-    .Depth(Parks)
+    .Depth(Parks),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_parked (
     .clk_i,
     .rst_ni,

@@ -144,7 +144,8 @@ module vireo_cq_tables
 
   vireo_fifo #(
     .Width($bits(context_t)),
-    .Depth(Contexts)
+    .Depth(Contexts),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_context (
     .clk_i,
     .rst_ni,

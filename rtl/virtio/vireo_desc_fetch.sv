@@ -170,7 +170,8 @@ module vireo_desc_fetch
 
   vireo_fifo #(
     .Width($bits(index_job_t)),
-    .Depth(Requests)
+    .Depth(Requests),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_index_jobs (
     .clk_i,
     .rst_ni,
@@ -199,7 +200,8 @@ module vireo_desc_fetch
 
   vireo_fifo #(
     .Width($bits(ring_job_t)),
-    .Depth(Requests)
+    .Depth(Requests),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_ring_jobs (
     .clk_i,
     .rst_ni,
@@ -227,7 +229,8 @@ module vireo_desc_fetch
 
   vireo_fifo #(
     .Width($bits(descriptor_job_t)),
-    .Depth(Descriptors)
+    .Depth(Descriptors),
+    .InLuts(vireo_common_pkg::is_narrow(Config.datapath_bits))
   ) u_descriptor_jobs (
     .clk_i,
     .rst_ni,

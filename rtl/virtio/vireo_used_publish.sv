@@ -59,7 +59,8 @@ module vireo_used_publish #(
 
   vireo_fifo #(
     .Width($bits(held_t)),
-    .Depth(Slots)
+    .Depth(Slots),
+    .InLuts(1'b1)
   ) u_held (
     .clk_i,
     .rst_ni,

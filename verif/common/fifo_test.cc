@@ -12,6 +12,7 @@
 
 #include "Vfifo_512.h"
 #include "Vfifo_64.h"
+#include "Vfifo_luts_64.h"
 #include "Vslice_1_64.h"
 #include "Vslice_64.h"
 #include "sim/common/seed.h"
@@ -113,6 +114,8 @@ std::unique_ptr<Queue> Make(const std::string& name) {
   if (name == "slice") return std::make_unique<QueueOf<Vslice_64>>(FifoTiming::Slice(), "slice");
   if (name == "slice_1") return std::make_unique<QueueOf<Vslice_1_64>>(FifoTiming::HalfSlice(), "slice_1");
   if (name == "fifo_64") return std::make_unique<QueueOf<Vfifo_64>>(FifoTiming::Fifo(kShallow), "fifo_64");
+  if (name == "fifo_luts_64")
+    return std::make_unique<QueueOf<Vfifo_luts_64>>(FifoTiming::Fifo(kShallow), "fifo_luts_64");
   return std::make_unique<QueueOf<Vfifo_512>>(FifoTiming::Fifo(kDeep), "fifo_512");
 }
 
@@ -121,7 +124,7 @@ class QueueTest : public testing::TestWithParam<const char*> {
   std::unique_ptr<Queue> queue_ = Make(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(Rtl, QueueTest, testing::Values("slice", "slice_1", "fifo_64", "fifo_512"),
+INSTANTIATE_TEST_SUITE_P(Rtl, QueueTest, testing::Values("slice", "slice_1", "fifo_64", "fifo_luts_64", "fifo_512"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(QueueTest, FollowsTheFormulaUnderStalls) {
