@@ -164,14 +164,9 @@ module vireo_tx_builder
 
   assign stopped_qpn = stopped_qpn_i[QpBits-1:0];
 
-  vireo_stop_marks #(
-    .Depth(2),
-    .QpBits(QpBits)
-  ) u_packet_marks (
-    .clk_i,
-    .rst_ni,
-    .push_i(packet_valid_i && packet_ready_o),
-    .push_qpn_i(packet_i.qpn[QpBits-1:0]),
+  vireo_stop_marks #(.Depth(2), .QpBits(QpBits)) u_packet_marks (
+    .clk_i, .rst_ni,
+    .push_i(packet_valid_i && packet_ready_o), .push_qpn_i(packet_i.qpn[QpBits-1:0]),
     .push_response_i(packet_i.is_response),
     .pop_i(in_valid[InPacket] && in_ready[InPacket]),
     .stopped_valid_i,
@@ -180,14 +175,9 @@ module vireo_tx_builder
     .marked_o(stale[InPacket])
   );
 
-  vireo_stop_marks #(
-    .Depth(2),
-    .QpBits(QpBits)
-  ) u_answer_marks (
-    .clk_i,
-    .rst_ni,
-    .push_i(answer_valid_i && answer_ready_o),
-    .push_qpn_i(answer_i.qpn[QpBits-1:0]),
+  vireo_stop_marks #(.Depth(2), .QpBits(QpBits)) u_answer_marks (
+    .clk_i, .rst_ni,
+    .push_i(answer_valid_i && answer_ready_o), .push_qpn_i(answer_i.qpn[QpBits-1:0]),
     .push_response_i(1'b1),
     .pop_i(in_valid[InAnswer] && in_ready[InAnswer]),
     .stopped_valid_i,
@@ -204,40 +194,26 @@ module vireo_tx_builder
   end
 
   // One entry each: a packet takes four cycles or more.
-  vireo_slice #(
-    .Width(TxPacketBits),
-    .Depth(1)
-  ) u_packet (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(packet_valid_i),
-    .s_ready_o(packet_ready_o),
+  vireo_slice #(.Width(TxPacketBits), .Depth(1)) u_packet (
+    .clk_i, .rst_ni,
+    .s_valid_i(packet_valid_i), .s_ready_o(packet_ready_o),
     .s_data_i(CarriesInline ? packet_i : without_inline(packet_i)),
-    .m_valid_o(in_valid[InPacket]),
-    .m_ready_i(in_ready[InPacket]),
-    .m_data_o(packet_in)
+    .m_valid_o(in_valid[InPacket]), .m_ready_i(in_ready[InPacket]), .m_data_o(packet_in)
   );
 
-  vireo_slice #(
-    .Width(TxPacketBits),
-    .Depth(1)
-  ) u_answer (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(answer_valid_i),
-    .s_ready_o(answer_ready_o),
+  vireo_slice #(.Width(TxPacketBits), .Depth(1)) u_answer (
+    .clk_i, .rst_ni,
+    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o),
     .s_data_i(acknowledge),
-    .m_valid_o(in_valid[InAnswer]),
-    .m_ready_i(in_ready[InAnswer]),
-    .m_data_o(answer_in)
+    .m_valid_o(in_valid[InAnswer]), .m_ready_i(in_ready[InAnswer]), .m_data_o(answer_in)
   );
 
   // --- One packet or net frame after the other
   typedef enum logic [2:0] {
     StIdle,   // takes a packet and reads both rows, or chooses a net frame
     StRow,    // starts the source port
-    StToken,  // builds the token
-    StOffer,   // offers it to the framer
+    StToken,  // decides how long the frame is
+    StOffer,  // offers the token to the framer
     StDead,   // its frame leaves the framer and is not sent
     StEmpty,  // a net frame waits until the framer is empty and the MAC is ready
     StNet     // takes a net frame's beats
@@ -265,7 +241,8 @@ module vireo_tx_builder
   logic [ProductBits-1:0] folded20, folded40;
   logic [FlowLabelBits-1:0] flow;
   logic [EntropyBits-1:0] entropy;
-  tx_token_t token_d, token_q;
+  tx_token_t token;  // in StOffer; the rows, which are read for the next packet only, hold it
+  logic vlan_present_q, is_ipv6_q;
 
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i({net_waits_q, in_valid}), .last_i(winner_q), .pick_o(pick));
 
@@ -300,7 +277,9 @@ module vireo_tx_builder
       packet_d.stale = packet_d.stale || stale[pick[0]];
     end
     path = '0;
-    if (state_q == StToken) path = packet_q.has_ah ? ah_path : row.path;
+    if (state_q == StToken || state_q == StOffer || vireo_common_pkg::Synthesis) begin
+      path = packet_q.has_ah ? ah_path : row.path;
+    end
     dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
     corrupt = packet_q.has_ah ? ah_corrupt : row_corrupt;
     stops = stopped_valid_i && packet_q.qpn[QpBits-1:0] == stopped_qpn
@@ -347,12 +326,8 @@ module vireo_tx_builder
   end
 `endif
 
-  vireo_table #(
-    .Width(8),
-    .Depth(NumQps)
-  ) u_epochs (
-    .clk_i,
-    .rst_ni,
+  vireo_table #(.Width(8), .Depth(NumQps)) u_epochs (
+    .clk_i, .rst_ni,
     .write_i(hold_write),
     .write_address_i(hold_qpn),
     .write_data_i(hold_epoch),
@@ -375,29 +350,28 @@ module vireo_tx_builder
     folded40 = '0;
     flow = '0;
     entropy = '0;
-    token_d = '0;
-    if (state_q == StToken) begin
+    token = '0;
+    if (state_q == StOffer || vireo_common_pkg::Synthesis) begin
       folded20 = product_q ^ (product_q >> FlowLabelBits);
       folded40 = folded20 ^ (folded20 >> (2 * FlowLabelBits));
       flow = path.flow_label != '0 ? path.flow_label : folded40[FlowLabelBits-1:0];
       entropy = flow[EntropyBits-1:0] ^ EntropyBits'(flow[FlowLabelBits-1:EntropyBits]);
 
-      token_d.destination_mac = reverse6(path.dmac);
-      token_d.source_mac = reverse6(mac_q);
-      // The framer's time depends on these two.
-      token_d.vlan_present = path.vlan_present && !dead_q;
-      {token_d.vlan_pcp, token_d.vlan_dei, token_d.vlan_vid} = path.vlan;  // [IEEE 802.1Q, 9.6]
-      token_d.is_ipv6 = !path.ipv4 || dead_q;
-      {token_d.dscp, token_d.ecn} = path.traffic_class;  // [RFC 3168, 5]
-      token_d.hop_limit = path.hop_limit;
-      token_d.flow_label = path.flow_label;
-      token_d.ip_source = reverse16(path.sgid);
-      token_d.ip_destination = reverse16(path.dgid);
-      token_d.udp_source_port = UdpSourcePortBase | 16'(entropy);
-      token_d.bth = '{opcode: packet_q.opcode, solicited_event: packet_q.solicited_event, pkey: PkeyDefault,
-                      dest_qp: dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
-      token_d.extension = packet_q.extension;
-      token_d.payload_bytes = packet_q.payload_bytes[12:0];  // no more than a path MTU
+      token.destination_mac = reverse6(path.dmac);
+      token.source_mac = reverse6(mac_q);
+      token.vlan_present = vlan_present_q;
+      {token.vlan_pcp, token.vlan_dei, token.vlan_vid} = path.vlan;  // [IEEE 802.1Q, 9.6]
+      token.is_ipv6 = is_ipv6_q;
+      {token.dscp, token.ecn} = path.traffic_class;  // [RFC 3168, 5]
+      token.hop_limit = path.hop_limit;
+      token.flow_label = path.flow_label;
+      token.ip_source = reverse16(path.sgid);
+      token.ip_destination = reverse16(path.dgid);
+      token.udp_source_port = UdpSourcePortBase | 16'(entropy);
+      token.bth = '{opcode: packet_q.opcode, solicited_event: packet_q.solicited_event, pkey: PkeyDefault,
+                    dest_qp: dest_qpn, ack_req: packet_q.ack_req, psn: packet_q.psn, default: '0};
+      token.extension = packet_q.extension;
+      token.payload_bytes = packet_q.payload_bytes[12:0];  // no more than a path MTU
     end
   end
 
@@ -423,7 +397,7 @@ module vireo_tx_builder
   end
 
   always_ff @(posedge clk_i) begin
-    mac_q <= mac_i;
+    if (state_q != StToken && state_q != StOffer) mac_q <= mac_i;
     if (take) begin
       packet_q <= packet_d;
       packet_q.stale <= takes_stale;
@@ -431,48 +405,80 @@ module vireo_tx_builder
     if (state_q == StRow) dead_q <= corrupt || packet_q.stale || stops || is_old;
     else if (stops) dead_q <= 1'b1;  // of no consequence once the framer has the packet
     if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(dest_qpn);
-    if (state_q == StToken) token_q <= token_d;
+    // The framer's time depends on these two.
+    if (state_q == StToken) begin
+      vlan_present_q <= path.vlan_present && !dead_q;
+      is_ipv6_q <= !path.ipv4 || dead_q;
+    end
   end
 
-  vireo_context_table #(
-    .HasParity(Config.parity != 0),
-    .Width($bits(row_t)),
-    .Depth(NumQps),
-    .Ram(ContextRamTxBuilderQp),
-    .Gates(1'b0)
-  ) u_rows (
-    .clk_i,
-    .rst_ni,
-    .write_i(write_row),
-    .write_address_i(table_write_i.index[QpBits-1:0]),
-    .write_data_i(written_row),
-    .read_i(take),
-    .read_address_i(packet_d.qpn[QpBits-1:0]),
-    .read_data_o(row),
-    .corrupt_o(row_corrupt),
-    .flip_valid_i(context_flip_valid_i),
-    .flip_i(context_flip_i)
-  );
+  // A packet needs one of the two: in a small device they are one memory of LUTs, which has 16 entries in any case.
+  localparam int unsigned JointBits = QpBits > AhBits ? QpBits : AhBits;
 
-  vireo_context_table #(
-    .HasParity(Config.parity != 0),
-    .Width($bits(path_t)),
-    .Depth(NumAhs),
-    .Ram(ContextRamTxBuilderAh),
-    .Gates(1'b0)
-  ) u_ahs (
-    .clk_i,
-    .rst_ni,
-    .write_i(write_ah),
-    .write_address_i(table_write_i.index[AhBits-1:0]),
-    .write_data_i(written_ah_path),
-    .read_i(take),
-    .read_address_i(packet_d.ah[AhBits-1:0]),
-    .read_data_o(ah_path),
-    .corrupt_o(ah_corrupt),
-    .flip_valid_i(context_flip_valid_i),
-    .flip_i(context_flip_i)
-  );
+  if (Config.parity == 0 && JointBits <= 3) begin : gen_joint
+    row_t joint_written;
+    logic [JointBits-1:0] joint_write_index, joint_index;
+
+    assign joint_written = write_ah ? '{dest_qpn: '0, path: written_ah_path} : written_row;
+    assign joint_write_index = write_ah ? JointBits'(table_write_i.index[AhBits-1:0])
+                                        : JointBits'(table_write_i.index[QpBits-1:0]);
+    assign joint_index = packet_d.has_ah ? JointBits'(packet_d.ah[AhBits-1:0])
+                                         : JointBits'(packet_d.qpn[QpBits-1:0]);
+
+    vireo_table #(
+      .Width($bits(row_t)),
+      .Depth(2 ** (JointBits + 1))
+    ) u_joint (
+      .clk_i, .rst_ni,
+      .write_i(write_row || write_ah),
+      .write_address_i({write_ah, joint_write_index}),
+      .write_data_i(joint_written),
+      .read_i(take),
+      .read_address_i({packet_d.has_ah, joint_index}),
+      .read_data_o(row)
+    );
+
+    assign ah_path = row.path;
+    assign row_corrupt = 1'b0;
+    assign ah_corrupt = 1'b0;
+
+    logic unused_flip;
+    assign unused_flip = ^{context_flip_valid_i, context_flip_i};
+  end else begin : gen_separate
+    vireo_context_table #(
+      .HasParity(Config.parity != 0),
+      .Width($bits(row_t)),
+      .Depth(NumQps),
+      .Ram(ContextRamTxBuilderQp),
+      .Gates(1'b0)
+    ) u_rows (
+      .clk_i, .rst_ni,
+      .write_i(write_row),
+      .write_address_i(table_write_i.index[QpBits-1:0]),
+      .write_data_i(written_row),
+      .read_i(take),
+      .read_address_i(packet_d.qpn[QpBits-1:0]),
+      .read_data_o(row), .corrupt_o(row_corrupt),
+        .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
+    );
+
+    vireo_context_table #(
+      .HasParity(Config.parity != 0),
+      .Width($bits(path_t)),
+      .Depth(NumAhs),
+      .Ram(ContextRamTxBuilderAh),
+      .Gates(1'b0)
+    ) u_ahs (
+      .clk_i, .rst_ni,
+      .write_i(write_ah),
+      .write_address_i(table_write_i.index[AhBits-1:0]),
+      .write_data_i(written_ah_path),
+      .read_i(take),
+      .read_address_i(packet_d.ah[AhBits-1:0]),
+      .read_data_o(ah_path), .corrupt_o(ah_corrupt),
+        .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
+    );
+  end
 
   // --- Payload: gather's, or the packet's own, which is kept until the framer has taken it.
   logic has_inline_q;  // the packet in the framer's front
@@ -501,11 +507,10 @@ module vireo_tx_builder
   vireo_tx_framer #(
     .Config(Config)
   ) u_framer (
-    .clk_i,
-    .rst_ni,
+    .clk_i, .rst_ni,
     .token_valid_i(token_valid),
     .token_ready_o(token_ready),
-    .token_i(token_q),
+    .token_i(token),
     .payload_valid_i(payload_valid_i || has_inline_q),
     .payload_ready_o(framer_payload_ready),
     .payload_data_i(framer_payload),
