@@ -477,15 +477,15 @@ module vireo_memory_check
     for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
   end
 
-  // Responses wait in a RAM; one that finds the client's queue empty bypasses it to the output.
+  // Responses wait in a memory of LUTs; one that finds the client's queue empty bypasses it to the register at the output.
   for (genvar i = 0; i < Clients; i++) begin : gen_place
     localparam int unsigned AddressBits = $clog2(Answers);
     logic [AddressBits-1:0] write_address_q, read_address_q;
     logic [AddressBits:0] stored_d, stored_q;  // in the RAM, without the one at the output
     logic valid_d, valid_q;
     logic next, read, write, straight;
-    logic from_ram_q;  // where the one at the output is
-    memory_place_t straight_q, ram_data;
+    memory_place_t place_q;  // the one at the output
+    logic [MemoryPlaceBits-1:0] places [Answers];
 
     always_comb begin
       next = !valid_q || place_ready_i[i];
@@ -511,25 +511,13 @@ module vireo_memory_check
     end
 
     always_ff @(posedge clk_i) begin
-      if (next) from_ram_q <= read;
-      if (straight) straight_q <= place;
+      if (write) places[write_address_q] <= place;
+      if (read) place_q <= places[read_address_q];
+      else if (straight) place_q <= place;
     end
 
-    vireo_ram_1r1w #(
-      .Width(MemoryPlaceBits),
-      .Depth(Answers)
-    ) u_places (
-      .clk_i,
-      .write_i(write),
-      .write_address_i(write_address_q),
-      .write_data_i(place),
-      .read_i(read),
-      .read_address_i(read_address_q),
-      .read_data_o(ram_data)
-    );
-
     assign place_valid_o[i] = valid_q;
-    assign place_o[i] = from_ram_q ? ram_data : straight_q;
+    assign place_o[i] = place_q;
 
 `ifndef SYNTHESIS
     // The take has reserved the place.
