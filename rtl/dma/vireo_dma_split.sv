@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Cuts requests into AXI4 bursts of which none crosses a multiple of its size limit (vireo_dma_pkg), in order, one per
-// cycle (on a data path of less than 64 bytes in every second one). It issues nothing and has no tags. A request is visible 1 cycle after its acceptance, its first burst 1 later;
-// the limit is that of the cycle in which the request was accepted.
+// cycle (on a data path of less than 64 bytes in every second one). It issues nothing and has no tags. A request is
+// visible 1 cycle after its acceptance, its first burst 1 later; the limit is that of the cycle in which the request was
+// accepted.
 module vireo_dma_split
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;

@@ -10,10 +10,10 @@
 // request that was made after a CQE had to wait decides that the CQ is overrun.
 //
 // Packed ring: the used descriptor's length and buffer id are written as the element, its flags as the index. Every
-// queue but a shared receive queue is used in order, so the used descriptor overwrites the buffer's first descriptor, which already has the buffer
-// id unless the buffer is a chain: only the last descriptor of a chain must have the id [virtio 1.3, 2.8.6]. It then
-// comes with the completion. Buffers of a shared receive queue come with their id, in any order, and are used at the
-// position that this block keeps.
+// queue but a shared receive queue is used in order, so the used descriptor overwrites the buffer's first descriptor,
+// which already has the buffer id unless the buffer is a chain: only the last descriptor of a chain must have the id
+// [virtio 1.3, 2.8.6]. It then comes with the completion. Buffers of a shared receive queue come with their id, in any
+// order, and are used at the position that this block keeps.
 //
 // Completions with `more` and the first one without it form a batch. The driver must not see any buffer of a batch as
 // used before all of them are, because it takes a whole frame when it sees the first [virtio 1.3, 5.1.6.4]. Split ring:
@@ -32,8 +32,9 @@
 // parity is not known.
 //
 // This module connects the parts: vireo_cq_control, the state machine, decides a step per cycle; vireo_cq_tables is what
-// it knows, vireo_cq_buffers where CQEs go, vireo_cqe_elements what is added to them, vireo_cq_store the write of each state, vireo_cq_slots what follows writes
-// that have not ended, vireo_suppression_reads and vireo_avail_pending jobs of their own, vireo_cq_fence their end.
+// it knows, vireo_cq_buffers where CQEs go, vireo_cqe_elements what is added to them, vireo_cq_store the write of each
+// state, vireo_cq_slots what follows writes that have not ended, vireo_suppression_reads and vireo_avail_pending jobs of
+// their own, vireo_cq_fence their end.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
