@@ -44,6 +44,11 @@ QUEUES_IN_BLOCK_RAM = {
 }
 # And tables of 17 to 32 wide entries (`gen_blocks` of vireo_table), with twice as many LUTs.
 TABLE_IN_BLOCK_RAM_BITS = 24
+# ABC's mapping of a family, if not its default: this one tries three structures of the logic and takes the best of each part.
+MAPPERS = {"ECP5": ["scratchpad -copy abc9.script.flow3 abc9.script"]}
+# Of the whole device, before its blocks are mapped: constants, and bits that nobody uses, pass the boundaries of blocks, once
+# per round. No logic is moved and no port changes.
+ACROSS = [*["opt -fine -mux_undef", "opt_mem", "opt_hier", "opt_clean"] * 4]
 # Column of the table -> cell types and their weights. BRAM is in units of 18 Kbit.
 COLUMNS = {
     "LUT": {r"LUT[1-6]$": 1, r"CCU2C$": 2},
@@ -58,6 +63,7 @@ COMPARED = ("nic1", "nic100")
 # A memory with more entries than this must not become flip-flops.
 FF_MEMORY_ENTRIES = 16
 LATCH = r"\$_DLATCH|^LD[CP]E$|\$a?dlatch"
+SEVERAL_DRIVERS = r"multiple conflicting drivers for (.*?):?$"
 UNMAPPED = r"^\$mem|\$__"
 # A register of at least this many bits that grows faster from nic1 to nic100 than the data path holds per-queue or per-QP
 # state, which must be in RAM.
@@ -149,6 +155,27 @@ def elaborate(sources, top, values, whole):
     return split(result.read_text(encoding="utf-8")), seconds, None
 
 
+def across(config_name, design):
+    """The elaborated device with what blocks know of each other, CPU time, and the error, if any."""
+    key = file_for("\n".join([VERSION, *ACROSS, *(canonical(design[name]) for name in sorted(design))]))
+    result = WORK / f"cache/{key}.across"
+    seconds = 0
+    if not result.exists():
+        source, partial, drivers = (WORK / f"{key}.{suffix}" for suffix in ("source", "il", "drivers"))
+        source.write_text("".join(design.values()), encoding="utf-8")
+        seconds, error = run_yosys(f"{WHOLE}.{config_name}.across", [
+            f"read_rtlil {source.relative_to(ROOT)}", f"hierarchy -check -top {WHOLE}", "setattr -mod -unset keep_hierarchy *", "proc",
+            f"tee -q -o {drivers.relative_to(ROOT)} check", *ACROSS, f"write_rtlil {partial.relative_to(ROOT)}"])
+        source.unlink()
+        if error:
+            return None, seconds, f"{WHOLE} for {config_name} does not synthesize:\n{error}"
+        conflicts = re.findall(SEVERAL_DRIVERS, drivers.read_text(encoding="utf-8"), re.MULTILINE)
+        if conflicts:  # they may be gone when the blocks are mapped
+            return None, seconds, f"{WHOLE} for {config_name} has a net with several drivers: {', '.join(conflicts)}"
+        partial.replace(result)
+    return split(result.read_text(encoding="utf-8")), seconds, None
+
+
 def in_block_ram(config_name, name, text):
     """Names of the memories of a module that are to be in block RAM."""
     queues = QUEUES_IN_BLOCK_RAM.get(config_name, {}).get(name.rpartition(".u_")[2], ())
@@ -167,7 +194,7 @@ def map_module(config_name, name, text):
     first = [*moved, "proc", checks["drivers"], *TRIM, f"{command} -run begin:map_ffram", checks["latches"], checks["memories"],
              "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
              f"select -assert-none t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>{FF_MEMORY_ENTRIES} %i"]
-    second = [f"{command} -run map_ffram:", "check -assert"]
+    second = [*MAPPERS.get(TARGETS[config_name][0], []), f"{command} -run map_ffram:", "check -assert"]
     key = file_for("\n".join([VERSION, *first, *second, canonical(text)]))
     stat, netlist, source = (WORK / f"cache/{key}.{suffix}" for suffix in ("json", "il", "source"))
     run = f"{re.sub(r'[^A-Za-z0-9_.]', '-', name)}.{config_name}"
@@ -191,7 +218,7 @@ def map_module(config_name, name, text):
         return re.findall(pattern, text, re.MULTILINE)
 
     why = {
-        "a net with several drivers": found("drivers", r"multiple conflicting drivers for (.*?):?$"),
+        "a net with several drivers": found("drivers", SEVERAL_DRIVERS),
         "a latch": found("latches", r"^[^/]*/(.+)$"),
         "a memory that cannot be mapped to RAM, or that would become flip-flops": found("memories", r"^[^/]*/(.+)$")
             + re.findall(r"no valid mapping found for memory (\S+)", error or ""),
@@ -233,7 +260,10 @@ def per_queue(designs):
 def map_device(config_name, design, jobs, on_row):
     """Maps every block of an elaborated device for the FPGA of a named configuration, and calls on_row(row, seconds) for each.
     Returns rows, netlists, errors and CPU time."""
-    rows, netlists, errors, spent = [], [], [], 0
+    rows, netlists, errors = [], [], []
+    design, spent, error = across(config_name, design)
+    if error:
+        return [], [], [error], spent
     shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
     # Largest first, so that the longest run does not start last.
     order = sorted(design, key=lambda name: -len(design[name]))

@@ -105,6 +105,8 @@ def analyze(config: str, wanted: list[str], options) -> tuple[list, list[str]]:
     """Rows of the table of a configuration, and errors."""
     print(f"{config}: elaborating {synth.WHOLE} ...", flush=True)
     design, _, error = synth.elaborate(yosys.sources(), synth.WHOLE, parameters.alone(synth.WHOLE, config), True)
+    if not error:
+        design, _, error = synth.across(config, design)
     if error:
         return [], [error]
     blocks = sorted((name for name in design if name != synth.WHOLE and (not wanted or instance(name) in wanted)), key=lambda name: len(design[name]))
