@@ -319,6 +319,21 @@ bool SharedDevice::IsNeighbor(const std::array<uint8_t, 16>& gid) {
   return answer.ok() && Get<NeighborAnswer>(*answer).is_known != 0;
 }
 
+Result<std::vector<ObjectBytes>> SharedDevice::Objects(ObjectKind kind, bool with_state) {
+  std::vector<ObjectBytes> objects;
+  service::Objects message{.kind = kind, .with_state = static_cast<uint8_t>(with_state ? 1 : 0)};
+  for (;;) {
+    Result<std::vector<uint8_t>> answer = connection_->Call(message, 0);
+    if (!answer.ok()) return answer.error();
+    std::span<const uint8_t> rest = *answer;
+    for (; rest.size() >= sizeof(ObjectBytes); rest = rest.subspan(sizeof(ObjectBytes))) {
+      objects.push_back(Get<ObjectBytes>(rest));
+    }
+    if (answer->size() < kMaxObjectsAtATime * sizeof(ObjectBytes)) return objects;
+    message.first = objects.back().number + 1;
+  }
+}
+
 Result<std::vector<Counter>> SharedDevice::Counters() {
   Result<std::vector<uint8_t>> answer = connection_->Call(service::Counters{}, 0);
   if (!answer.ok()) return answer.error();

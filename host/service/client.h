@@ -132,6 +132,9 @@ class SharedDevice final : public host::RoceDevice {
   Result<Region> FindRegion(uint32_t mrn);
   // Those of the NIC's port, as of now.
   Result<std::vector<Counter>> Counters();
+  // Those of a kind that the service's other clients have, as of now, by number. `with_state`: of queue pairs, with
+  // what the device knows of them.
+  Result<std::vector<ObjectBytes>> Objects(ObjectKind kind, bool with_state = false);
   // A NIC of the same simulation has this address. False if the service does not answer, too.
   bool IsNeighbor(const std::array<uint8_t, 16>& gid);
   // A new channel to the service's connection manager (ucma_protocol.h); the caller owns the descriptor.

@@ -55,6 +55,7 @@ std::optional<size_t> BytesOfType(MessageType type) {
     case MessageType::kFindRegion: return sizeof(FindRegion);
     case MessageType::kCounters: return sizeof(Counters);
     case MessageType::kIsNeighbor: return sizeof(IsNeighbor);
+    case MessageType::kObjects: return sizeof(Objects);
   }
   return std::nullopt;
 }
@@ -63,7 +64,8 @@ std::optional<size_t> BytesOfType(MessageType type) {
 
 // --- Life
 
-Context::Context(Service& service, host::FileDescriptor socket) : service_(service), socket_(std::move(socket)) {
+Context::Context(Service& service, uint32_t number, host::FileDescriptor socket)
+    : service_(service), number_(number), socket_(std::move(socket)) {
   service_.loop_.Watch(socket_.get(), [this] { Receive(); });
 }
 
@@ -190,6 +192,7 @@ Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::spa
     case MessageType::kFindRegion: return OnFindRegion(Get<FindRegion>(message));
     case MessageType::kCounters: return OnCounters();
     case MessageType::kIsNeighbor: return OnIsNeighbor(Get<IsNeighbor>(message));
+    case MessageType::kObjects: return OnObjects(Get<Objects>(message));
     case MessageType::kAwait:
       return Error{ErrorCode::kUnsupported, "the service has no clock: programs use the system's time"};
     case MessageType::kDoorbell: break;
@@ -626,6 +629,16 @@ Result<Context::Reply> Context::OnCounters() const {
     CounterBytes bytes{.value = counter.value};
     std::copy_n(counter.name.begin(), std::min(counter.name.size(), sizeof bytes.name - 1), bytes.name);
     const std::vector<uint8_t> payload = Payload(bytes);
+    reply.payload.insert(reply.payload.end(), payload.begin(), payload.end());
+  }
+  return reply;
+}
+
+Result<Context::Reply> Context::OnObjects(const Objects& message) const {
+  if (message.kind > ObjectKind::kSrq) return Error{ErrorCode::kInvalidArgument, "no such kind of objects"};
+  Reply reply;
+  for (const ObjectBytes& object : service_.ListObjects(message.kind, message.first, message.with_state != 0, this)) {
+    const std::vector<uint8_t> payload = Payload(object);
     reply.payload.insert(reply.payload.end(), payload.begin(), payload.end());
   }
   return reply;

@@ -28,13 +28,14 @@ class Service;
 
 class Context {
  public:
-  Context(Service& service, host::FileDescriptor socket);
+  Context(Service& service, uint32_t number, host::FileDescriptor socket);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   bool is_ended() const { return is_ended_; }
-  pid_t process() const { return pid_; }  // 0: not known (yet)
+  pid_t process() const { return pid_; }       // 0: not known (yet)
+  uint32_t number() const { return number_; }  // of no other context of the service
   const ContextObjects& objects() const { return objects_; }
 
   // Handles an interrupt of a device vector, counted from the first one for contexts.
@@ -88,6 +89,7 @@ class Context {
   host::Result<Reply> OnFindRegion(const FindRegion& message) const;
   host::Result<Reply> OnCounters() const;
   host::Result<Reply> OnIsNeighbor(const IsNeighbor& message) const;
+  host::Result<Reply> OnObjects(const Objects& message) const;
   void OnDoorbell(const DoorbellWrite& message);
   bool FindMemory(const Hello& message);
   void ReportQuota(std::span<uint8_t> answer) const;
@@ -99,6 +101,7 @@ class Context {
   void End();
 
   Service& service_;
+  const uint32_t number_;
   host::FileDescriptor socket_;
   host::FileDescriptor process_;  // readable when the client's process has ended
   host::FileDescriptor events_;

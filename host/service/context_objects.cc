@@ -135,6 +135,57 @@ host::Result<ContextObjects::Keys> ContextObjects::FindRegion(uint32_t mrn) cons
   return Keys(found->second);
 }
 
+void ContextObjects::List(ObjectKind kind, const ObjectBytes& blank, std::map<uint32_t, ObjectBytes>& found) const {
+  const auto add = [&](uint32_t number) -> ObjectBytes& {
+    ObjectBytes& object = found.try_emplace(number, blank).first->second;
+    object.number = number;
+    return object;
+  };
+  const auto use = [&found](uint32_t number) {
+    if (const auto used = found.find(number); used != found.end()) ++used->second.users;
+  };
+  switch (kind) {
+    case ObjectKind::kContext:
+      if (shared_->file.is_open() || !shared_->pds.empty() || !cqs_.empty()) add(blank.context);
+      break;
+    case ObjectKind::kPd:
+      for (const uint32_t pdn : shared_->pds) add(pdn).pdn = pdn;
+      for (const auto& [mrn, region] : shared_->regions) {
+        if (region.owner == this) use(region.pdn);
+      }
+      for (const auto& [pdn, ah] : ahs_) use(pdn);
+      for (const auto& [srqn, pdn] : srqs_) use(pdn);
+      for (const auto& [qpn, qp] : qps_) use(qp.pdn);
+      break;
+    case ObjectKind::kMr:
+      for (const auto& [mrn, region] : shared_->regions) {
+        if (region.owner != this) continue;
+        ObjectBytes& object = add(mrn);
+        object.pdn = region.pdn;
+        object.length = region.length;
+      }
+      break;
+    case ObjectKind::kCq:
+      for (const auto& [cqn, cqe] : cqs_) add(cqn).cqe = cqe;
+      for (const auto& [qpn, qp] : qps_) {
+        use(qp.send_cqn);
+        use(qp.recv_cqn);
+      }
+      break;
+    case ObjectKind::kQp:
+      for (const auto& [qpn, qp] : qps_) {
+        ObjectBytes& object = add(qpn);
+        object.pdn = qp.pdn;
+        object.srqn = qp.srqn;
+        object.qp_type = static_cast<uint8_t>(qp.type);
+      }
+      break;
+    case ObjectKind::kSrq:
+      for (const auto& [srqn, pdn] : srqs_) add(srqn).pdn = pdn;
+      break;
+  }
+}
+
 Status ContextObjects::Check(const Command& command, const ContextMemory& memory) const {
   const std::optional<Sizes> sizes = SizesOf(command.command);
   if (!sizes.has_value()) return Refuse(RdmaError::kUnsupportedCommand, "a client may not send this command");
@@ -251,14 +302,17 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
   const uint8_t* const request = command.request.data();
   switch (command.command) {
     case RdmaCtrlCmd::kCreateCq:
-    case RdmaCtrlCmd::kCreateExtendedCq: cqs_.insert(spec::RdmaAckCreateCq::Decode(response.data()).cqn); break;
+    case RdmaCtrlCmd::kCreateExtendedCq:
+      // Both requests begin with the number of entries.
+      cqs_[spec::RdmaAckCreateCq::Decode(response.data()).cqn] = spec::RdmaCmdCreateCq::Decode(request).cqe;
+      break;
     case RdmaCtrlCmd::kDestroyCq: cqs_.erase(spec::RdmaCmdDestroyCq::Decode(request).cqn); break;
     case RdmaCtrlCmd::kCreatePd: shared_->pds.insert(spec::RdmaAckCreatePd::Decode(response.data()).pdn); break;
     case RdmaCtrlCmd::kDestroyPd: shared_->pds.erase(spec::RdmaCmdDestroyPd::Decode(request).pdn); break;
     case RdmaCtrlCmd::kRegUserMr: {
       const auto asked = spec::RdmaCmdRegUserMr::Decode(request);
       const auto keys = spec::RdmaAckRegUserMr::Decode(response.data());
-      Region region{{keys.lkey, keys.rkey, asked.virt_addr, asked.length}, asked.npages, this, {}};
+      Region region{{keys.lkey, keys.rkey, asked.virt_addr, asked.length}, asked.pdn, asked.npages, this, {}};
       static_cast<void>(CheckPages(asked, command.tail, memory, &region.uses));
       shared_->regions[keys.mrn] = std::move(region);
       break;
@@ -269,6 +323,7 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       Region& region = shared_->regions.at(change.mrn);
       region.lkey = keys.lkey;
       region.rkey = keys.rkey;
+      if ((change.flags & spec::RdmaReregFlags::kPd) != 0) region.pdn = change.pdn;
       const auto pages = NewPagesOf(change);
       if (!pages.has_value()) break;
       region.address = pages->virt_addr;
@@ -282,9 +337,15 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
     case RdmaCtrlCmd::kDeregMr: shared_->regions.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
     case RdmaCtrlCmd::kAllocMw: shared_->windows[spec::RdmaAckAllocMw::Decode(response.data()).mwn] = this; break;
     case RdmaCtrlCmd::kDeallocMw: shared_->windows.erase(spec::RdmaCmdDeallocMw::Decode(request).mwn); break;
-    case RdmaCtrlCmd::kCreateQp:
-      qps_[spec::RdmaAckCreateQp::Decode(response.data()).qpn] = spec::RdmaCmdCreateQp::Decode(request).qp_type;
+    case RdmaCtrlCmd::kCreateQp: {
+      const auto asked = spec::RdmaCmdCreateQp::Decode(request);
+      qps_[spec::RdmaAckCreateQp::Decode(response.data()).qpn] = {.type = asked.qp_type,
+                                                                  .pdn = asked.pdn,
+                                                                  .send_cqn = asked.send_cqn,
+                                                                  .recv_cqn = asked.recv_cqn,
+                                                                  .srqn = asked.has_srq != 0 ? asked.srqn : 0};
       break;
+    }
     case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
     case RdmaCtrlCmd::kAttachMcast: {
       const auto attach = spec::RdmaCmdAttachMcast::Decode(request);
@@ -296,7 +357,9 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       attachments_.erase({detach.qpn, std::to_array(detach.mgid)});
       break;
     }
-    case RdmaCtrlCmd::kCreateSrq: srqs_.insert(spec::RdmaAckCreateSrq::Decode(response.data()).srqn); break;
+    case RdmaCtrlCmd::kCreateSrq:
+      srqs_[spec::RdmaAckCreateSrq::Decode(response.data()).srqn] = spec::RdmaCmdCreateSrq::Decode(request).pdn;
+      break;
     case RdmaCtrlCmd::kDestroySrq: srqs_.erase(spec::RdmaCmdDestroySrq::Decode(request).srqn); break;
     case RdmaCtrlCmd::kCreateAh:
       ahs_.emplace(spec::RdmaCmdCreateAh::Decode(request).pdn, spec::RdmaAckCreateAh::Decode(response.data()).ah);

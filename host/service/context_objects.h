@@ -14,6 +14,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/driver/roce_commands.h"
 #include "host/service/context_memory.h"
+#include "host/service/protocol.h"
 #include "host/verbs/quota.h"
 
 namespace vireo::service {
@@ -52,7 +53,14 @@ class ContextObjects {
   verbs::Quota Count(std::set<const void*>& counted) const;
   // What a command makes, if it succeeds.
   verbs::Quota MadeBy(const Command& command) const;
-  const std::map<uint32_t, spec::IbQpType>& qps() const { return qps_; }
+  struct QueuePair {
+    spec::IbQpType type{};
+    uint32_t pdn = 0, send_cqn = 0, recv_cqn = 0, srqn = 0;
+  };
+  const std::map<uint32_t, QueuePair>& qps() const { return qps_; }
+  // Adds its objects of a kind to `found`, by number, as `blank` with what is known here. Protection domains of
+  // contexts that share them are there once, as the first one's, with the users of all.
+  void List(ObjectKind kind, const ObjectBytes& blank, std::map<uint32_t, ObjectBytes>& found) const;
 
   bool OwnsCq(uint32_t cqn) const { return cqs_.contains(cqn); }
   // A QP, or a shared receive queue, which has a number of the same kind.
@@ -65,9 +73,9 @@ class ContextObjects {
   bool EndAll(host::RoceCommands& roce, ResetQp reset_qp, ResetCq reset_cq) {
     bool released = true;
     for (const auto& [qpn, mgid] : attachments_) released = roce.DetachMcast(qpn, mgid).ok() && released;
-    for (const auto& [qpn, type] : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
-    for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
-    for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
+    for (const auto& [qpn, qp] : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
+    for (const auto& [srqn, pdn] : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
+    for (const auto& [cqn, cqe] : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
     const auto end_windows = [&](bool all) {
       std::erase_if(shared_->windows, [&](const auto& entry) {
         if (!all && entry.second != this) return false;
@@ -95,6 +103,7 @@ class ContextObjects {
 
  private:
   struct Region : Keys {
+    uint32_t pdn = 0;
     uint32_t pages = 0;
     const ContextObjects* owner = nullptr;
     std::vector<ContextMemory::Use> uses;
@@ -110,10 +119,11 @@ class ContextObjects {
                           const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const;
 
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  std::set<uint32_t> cqs_, srqs_;
-  std::map<uint32_t, spec::IbQpType> qps_;
-  std::set<std::pair<uint32_t, std::array<uint8_t, 16>>> attachments_;  // QP and GID of the multicast group
+  std::map<uint32_t, uint32_t> cqs_;   // number of entries, as asked for
+  std::map<uint32_t, uint32_t> srqs_;  // protection domain
+  std::map<uint32_t, QueuePair> qps_;
   std::set<std::pair<uint32_t, uint32_t>> ahs_;                         // PD and handle
+  std::set<std::pair<uint32_t, std::array<uint8_t, 16>>> attachments_;  // QP and GID of the multicast group
 };
 
 }  // namespace vireo::service

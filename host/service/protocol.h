@@ -20,7 +20,7 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 6;
+inline constexpr uint32_t kProtocolVersion = 7;
 // Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
@@ -46,6 +46,7 @@ enum class MessageType : uint16_t {
   kFindRegion = 16,
   kCounters = 17,
   kIsNeighbor = 18,
+  kObjects = 19,
 };
 
 // Every request starts with it.
@@ -289,6 +290,36 @@ struct NeighborAnswer {
   uint32_t is_known = 0;
 };
 
+// --- kObjects: those of a kind that the service's clients have, from number `first`, in the order of their numbers, up
+// to kMaxObjectsAtATime. The asking context is none of them. Payload: an ObjectBytes for each.
+enum class ObjectKind : uint8_t { kContext, kPd, kMr, kCq, kQp, kSrq };
+inline constexpr size_t kMaxObjectsAtATime = 256;
+struct Objects {
+  Header header{.type = MessageType::kObjects};
+  uint32_t first = 0;
+  ObjectKind kind{};
+  uint8_t with_state = 0;  // ask the device for the state of queue pairs, which takes some microseconds each
+  uint8_t reserved[2]{};
+};
+struct ObjectBytes {
+  uint32_t number = 0;
+  int32_t process = 0;   // 0: not known
+  uint32_t context = 0;  // number of its context
+  uint32_t pdn = 0;      // of a region, queue pair, shared receive queue; or the protection domain itself
+  uint32_t users = 0;  // of a protection domain or completion queue: how often regions, queues, address handles name it
+  uint32_t cqe = 0;    // of a completion queue
+  uint64_t length = 0;  // of a region
+  uint32_t srqn = 0;    // of a queue pair that has a shared receive queue; else 0
+  uint8_t qp_type = 0;  // spec::IbQpType
+  // With with_state:
+  uint8_t qp_state = 0;  // spec::IbQpState
+  uint8_t reserved[2]{};
+  uint32_t dest_qpn = 0;
+  uint32_t sq_psn = 0;
+  uint32_t rq_psn = 0;
+  uint32_t reserved1 = 0;
+};
+
 // --- The agent's socket: the service sends requests, the client's agent thread answers, one at a time. A write's data
 // follows the request, a read's data the answer.
 inline constexpr size_t kAgentChunkBytes = 32 * 1024;
@@ -321,5 +352,7 @@ static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 4
 static_assert(sizeof(HelloAnswer) == 128 + kMaxPathBytes && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
 static_assert(sizeof(Await) == 40 && sizeof(AwaitAnswer) == 16 && sizeof(ClockPage) == 24);
 static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);
+static_assert(sizeof(ObjectBytes) == 56 &&
+              sizeof(Answer) + kMaxObjectsAtATime * sizeof(ObjectBytes) <= kMaxMessageBytes);
 
 }  // namespace vireo::service

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -222,7 +223,7 @@ void Service::Accept() {
 
 void Service::Adopt(host::FileDescriptor socket) {
   Reap();
-  contexts_.push_back(std::make_unique<Context>(*this, std::move(socket)));
+  contexts_.push_back(std::make_unique<Context>(*this, ++last_context_, std::move(socket)));
 }
 
 std::vector<pid_t> Service::processes() const {
@@ -246,12 +247,32 @@ std::vector<Service::Client> Service::Clients() {
                                                  .cqs = counts.cqs,
                                                  .srqs = counts.srqs,
                                                  .qps = {}});
-    for (const auto& [qpn, type] : context->objects().qps()) {
+    for (const auto& [qpn, qp] : context->objects().qps()) {
       const Result<spec::RdmaAckQueryQp> attributes = device_->base().roce().QueryQp(qpn, 0);
-      if (attributes.ok()) client.qps.push_back({.qpn = qpn, .type = type, .attributes = *attributes});
+      if (attributes.ok()) client.qps.push_back({.qpn = qpn, .type = qp.type, .attributes = *attributes});
     }
   }
   return clients;
+}
+
+std::vector<ObjectBytes> Service::ListObjects(ObjectKind kind, uint32_t first, bool with_state, const Context* except) {
+  std::map<uint32_t, ObjectBytes> all;
+  for (const auto& context : contexts_) {
+    if (context->is_ended() || context.get() == except) continue;
+    context->objects().List(kind, {.process = context->process(), .context = context->number()}, all);
+  }
+  std::vector<ObjectBytes> found;
+  for (auto next = all.lower_bound(first); next != all.end() && found.size() < kMaxObjectsAtATime; ++next) {
+    ObjectBytes& object = found.emplace_back(next->second);
+    if (kind != ObjectKind::kQp || !with_state) continue;
+    const Result<spec::RdmaAckQueryQp> now = device_->base().roce().QueryQp(object.number, 0);
+    if (!now.ok()) continue;
+    object.qp_state = static_cast<uint8_t>(now->qp_state);
+    object.dest_qpn = now->dest_qp_num;
+    object.sq_psn = now->sq_psn;
+    object.rq_psn = now->rq_psn;
+  }
+  return found;
 }
 
 void Service::Reap() {

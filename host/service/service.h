@@ -27,6 +27,7 @@
 #include "host/service/gid_table.h"
 #include "host/service/neighbor_discovery.h"
 #include "host/service/program_clock.h"
+#include "host/service/protocol.h"
 #include "host/verbs/device.h"
 #include "host/verbs/quota.h"
 
@@ -142,6 +143,8 @@ class Service {
   };
   // Asks the device for each queue pair.
   std::vector<Client> Clients();
+  // See Objects; not those of `except`.
+  std::vector<ObjectBytes> ListObjects(ObjectKind kind, uint32_t first, bool with_state, const Context* except);
   // The pids of connected clients.
   std::vector<pid_t> processes() const;
   // Memory of former clients that the device has not released.
@@ -188,6 +191,7 @@ class Service {
   std::vector<GidEntry> gids_;
   std::unique_ptr<GidTableWriter> gid_table_;
   std::vector<std::unique_ptr<Context>> contexts_;
+  uint32_t last_context_ = 0;  // its number
   std::vector<std::shared_ptr<void>> retained_;
   host::FileDescriptor listener_;
   std::string path_;

@@ -103,7 +103,8 @@ TEST_F(ServiceProtocol, MalformedMessageClosesTheConnection) {
       Bytes(service::Execute{}),       Bytes(service::Map{}),          Bytes(service::MapUser{}),
       Bytes(service::Unmap{}),         Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
       Bytes(service::ResetQueue{}),    Bytes(service::VectorFd{}),     Bytes(service::OpenUcma{}),
-      Bytes(service::DoorbellWrite{}), Bytes(service::Counters{}),     Bytes(service::IsNeighbor{})};
+      Bytes(service::DoorbellWrite{}), Bytes(service::Counters{}),     Bytes(service::IsNeighbor{}),
+      Bytes(service::Objects{})};
   for (const auto& good : messages) {
     const auto type = static_cast<int>(Get<Header>(good).type);
     // Before kHello.
@@ -332,6 +333,55 @@ TEST_F(ServiceProtocol, CountersAndNeighborsAreAnswered) {
   EXPECT_TRUE(is_known({10, 0, 0, 1}));
   EXPECT_FALSE(is_known({10, 0, 0, 2}));  // there is one NIC
   EXPECT_FALSE(is_known({127, 0, 0, 1}));
+}
+
+TEST_F(ServiceProtocol, ObjectsOfOthersAreListed) {
+  RawClient client = ConnectedClient();
+  const auto list = [&client](service::ObjectKind kind, uint32_t first, bool with_state = true) {
+    EXPECT_EQ(client.Ask(Bytes(service::Objects{
+                  .first = first, .kind = kind, .with_state = static_cast<uint8_t>(with_state ? 1 : 0)})),
+              std::nullopt);
+    std::vector<service::ObjectBytes> found;
+    for (size_t at = 0; at < client.payload.size(); at += sizeof(service::ObjectBytes)) {
+      found.push_back(Get<service::ObjectBytes>(std::span(client.payload).subspan(at)));
+      EXPECT_EQ(found.back().process, ::getpid());
+    }
+    return found;
+  };
+  const uint32_t qpn = neighbour_->qp->qpn();
+  const auto qps = list(service::ObjectKind::kQp, 0);
+  ASSERT_EQ(qps.size(), 1U);
+  EXPECT_EQ(qps[0].number, qpn);
+  EXPECT_EQ(qps[0].pdn, neighbour_->pd->pdn());
+  EXPECT_EQ(qps[0].qp_type, static_cast<uint8_t>(neighbour_->qp->type()));
+  EXPECT_EQ(qps[0].qp_state, static_cast<uint8_t>(neighbour_->qp->Query()->qp_state));
+  EXPECT_EQ(list(service::ObjectKind::kQp, qpn, false).size(), 1U);
+  EXPECT_TRUE(list(service::ObjectKind::kQp, qpn + 1).empty());
+  const auto regions = list(service::ObjectKind::kMr, 0);
+  ASSERT_EQ(regions.size(), 1U);
+  EXPECT_EQ(regions[0].length, neighbour_->region->length());
+  const auto pds = list(service::ObjectKind::kPd, 0);
+  ASSERT_EQ(pds.size(), 1U);
+  EXPECT_EQ(pds[0].users, 2U);
+  EXPECT_EQ(list(service::ObjectKind::kContext, 0).size(), 1U);  // not the one that asks
+  EXPECT_TRUE(list(service::ObjectKind::kSrq, 0).empty());
+  EXPECT_EQ(client.Ask(Bytes(service::Objects{.kind = static_cast<service::ObjectKind>(6)})),
+            ErrorCode::kInvalidArgument);
+
+  // As many as an answer holds, and the rest behind them.
+  std::vector<std::shared_ptr<verbs::ProtectionDomain>> more;
+  while (more.size() < service::kMaxObjectsAtATime) {
+    auto pd = neighbour_->device->CreatePd();
+    ASSERT_TRUE(pd.ok()) << ToString(pd.error());
+    more.push_back(*pd);
+  }
+  const auto part = list(service::ObjectKind::kPd, 0);
+  ASSERT_EQ(part.size(), service::kMaxObjectsAtATime);
+  EXPECT_TRUE(std::ranges::is_sorted(part, {}, &service::ObjectBytes::number));
+  EXPECT_EQ(list(service::ObjectKind::kPd, part.back().number + 1).size(), 1U);
+  const auto other = service::SharedDevice::Connect(simulator_.socket(0));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ((*other)->Objects(service::ObjectKind::kPd)->size(), more.size() + 1);
 }
 
 TEST_F(ServiceProtocol, ContextIsJoinedWithItsFileOnly) {
