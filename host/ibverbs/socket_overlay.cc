@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 
+#include "host/ibverbs/netlink_overlay.h"
 #include "host/ibverbs/next.h"
 #include "host/ibverbs/objects.h"
 
@@ -105,6 +106,7 @@ VIREO_SOCKET_API int connect(int fd, const sockaddr* address, socklen_t bytes) {
 
 VIREO_SOCKET_API int bind(int fd, const sockaddr* address, socklen_t bytes) noexcept {
   static auto* const next = overlay::Next<int(int, const sockaddr*, socklen_t)>("bind");
+  if (overlay::IsNetlinkSocket(fd)) return 0;  // its port is given
   overlay::Address copy;
   const auto gid = overlay::GidOf(fd, address, bytes, copy);
   if (!gid.has_value() || !overlay::IsOwn(*gid)) return next(fd, address, bytes);

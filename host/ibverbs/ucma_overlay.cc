@@ -6,9 +6,10 @@
 //
 // Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path, and those of sysfs.h); fstat, fstat64
 // (a character device); write (commands); close. dup is not, because librdmacm does not use it. socket(AF_NETLINK, .,
-// NETLINK_RDMA) fails, so that librdmacm does not query the kernel for its device. Everything else goes to libc. A file
-// is found by its descriptor: a table under a lock that a command holds only to find it. A command in progress when
-// another thread closes the descriptor continues, as in the kernel (rping exits while its thread waits for an event).
+// NETLINK_RDMA) is netlink_overlay.h's, which refuses librdmacm's query for the node of rdma_cm, so that it takes the
+// usual name. Everything else goes to libc. A file is found by its descriptor: a table under a lock that a command
+// holds only to find it. A command in progress when another thread closes the descriptor continues, as in the kernel
+// (rping exits while its thread waits for an event).
 #include "host/ibverbs/ucma_overlay.h"
 
 #include <fcntl.h>
@@ -37,6 +38,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/ibverbs/netlink_overlay.h"
 #include "host/ibverbs/next.h"
 #include "host/ibverbs/sysfs.h"
 #include "host/ibverbs/ucma_file.h"
@@ -234,14 +236,14 @@ VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
 
 VIREO_UCMA_API int close(int fd) {
   overlay::RemoveFile(fd);
+  overlay::ForgetNetlinkSocket(fd);
   static auto* const next = overlay::Next<int(int)>("close");
   return next(fd);
 }
 
 VIREO_UCMA_API int socket(int domain, int type, int protocol) {
   if (domain == AF_NETLINK && protocol == NETLINK_RDMA && overlay::IsUcmaActive()) {
-    errno = EPROTONOSUPPORT;
-    return -1;
+    return overlay::OpenNetlinkSocket(type);
   }
   static auto* const next = overlay::Next<int(int, int, int)>("socket");
   return next(domain, type, protocol);

@@ -185,6 +185,103 @@ TEST_F(Programs, Ibstat) {
   }
 }
 
+// iproute2's `rdma`, by netlink.
+class RdmaTool : public Programs {
+ protected:
+  void SetUp() override {
+    if (!IsInstalled("rdma")) GTEST_SKIP() << "iproute2 is not installed (docs/dependencies.md)";
+    Programs::SetUp();
+  }
+  std::string Output(const std::string& arguments) {
+    Program rdma(WordsOf("rdma " + arguments), Seeing(simulator_->socket(0) + ":" + simulator_->socket(1)),
+                 /*yields=*/false);
+    EXPECT_EQ(rdma.Wait(), 0) << rdma.Output();
+    return rdma.Output();
+  }
+};
+
+TEST_F(RdmaTool, DevicesAndLinks) {
+  const std::string devices = Output("dev");
+  EXPECT_NE(devices.find("10000: vireo0: node_type ca fw vireo node_guid "), std::string::npos) << devices;
+  EXPECT_NE(devices.find("10001: vireo1: node_type ca "), std::string::npos) << devices;
+  EXPECT_NE(Output("link").find("link vireo1/1 state ACTIVE physical_state LINK_UP netdev vnet1"), std::string::npos);
+  EXPECT_EQ(Output("link show vireo0/1").find("vireo1"), std::string::npos);
+  EXPECT_NE(Output("system").find("netns shared copy-on-fork on"), std::string::npos);
+}
+
+// Of another program: who has them, and their state, as of now.
+TEST_F(RdmaTool, ObjectsOfPrograms) {
+  const std::string none = Output("resource show vireo0");
+  EXPECT_NE(none.find("10000: vireo0: pd 0 cq 0 qp 0 mr 0 ctx 0 srq 0"), std::string::npos) << none;
+  const unsigned port = FreePort();
+  Program server({"ibv_srq_pingpong", "-g", "1", "-q", "3", "-p", std::to_string(port)}, Seeing(simulator_->socket(0)));
+  ASSERT_TRUE(AwaitListener(port, server)) << server.Output();
+  const std::string summary = Output("resource show");
+  EXPECT_NE(summary.find("10000: vireo0: pd 1 cq 1 qp 3 mr 1 ctx 1 srq 1"), std::string::npos) << summary;
+  EXPECT_NE(summary.find("10001: vireo1: pd 0 "), std::string::npos) << summary;
+  const std::string owner = "pid " + std::to_string(server.pid()) + " comm ibv_srq_pingpon";  // cut by the kernel
+
+  const std::string qps = Output("resource show qp");
+  EXPECT_EQ(std::ranges::count(qps, '\n'), 3) << qps;
+  EXPECT_NE(qps.find("link vireo0/1 lqpn "), std::string::npos) << qps;
+  EXPECT_NE(qps.find("type RC state INIT"), std::string::npos) << qps;
+  EXPECT_NE(qps.find(owner), std::string::npos) << qps;
+  const std::string first = qps.substr(qps.find("lqpn "), qps.find(" rqpn") - qps.find("lqpn "));
+  EXPECT_NE(Output("resource show qp link vireo0/1 " + first).find(owner), std::string::npos);
+  // Its protection domain: of a region, a shared receive queue and three queue pairs; its CQ: of both queues of each.
+  const std::string pds = Output("resource show pd");
+  EXPECT_NE(pds.find("users 5 "), std::string::npos) << pds;
+  const std::string cqs = Output("resource show cq");
+  EXPECT_NE(cqs.find("users 6 "), std::string::npos) << cqs;
+  const std::string regions = Output("resource show mr");
+  EXPECT_NE(regions.find("mrlen 4096 "), std::string::npos) << regions;
+  EXPECT_NE(Output("resource show ctx").find(owner), std::string::npos);
+  const std::string srqs = Output("resource show srq");
+  EXPECT_NE(srqs.find("type BASIC lqpn "), std::string::npos) << srqs;
+  EXPECT_NE(srqs.find(" pid " + std::to_string(server.pid())), std::string::npos) << srqs;
+  server.Kill();
+  server.Wait();
+  for (int i = 0; i < 100 && Output("resource show vireo0") != none; ++i) usleep(20'000);
+  EXPECT_EQ(Output("resource show vireo0"), none);
+}
+
+TEST_F(RdmaTool, Statistic) {
+  TcpPair(*simulator_, "ibv_rc_pingpong -g 1 -n 3").ExpectGoodEnd();
+  const std::string counters = Output("statistic show link vireo0/1");
+  EXPECT_NE(counters.find("link vireo0/1 port_xmit_data "), std::string::npos) << counters;
+  EXPECT_NE(counters.find(" icrc 0"), std::string::npos) << counters;
+  EXPECT_EQ(counters.find("port_rcv_packets 0 "), std::string::npos) << counters;
+}
+
+// What Linux answers to a request that it cannot serve, and the kernel's address.
+TEST_F(Programs, NetlinkRequestsThatCannotBeServed) {
+  constexpr const char* kScript =
+      "import errno, os, socket, struct\n"
+      "s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 20); s.bind((0, 0))\n"
+      "assert s.getsockname() == (os.getpid(), 0)\n"
+      "def attribute(kind, value): return struct.pack('=HHI', 8, kind, value)\n"
+      "def ask(command, *attributes, flags=5, client=5):\n"
+      "  body = b''.join(attributes)\n"
+      "  s.sendto(struct.pack('=IHHII', 16 + len(body), client << 10 | command, flags, 7, 0) + body, (0, 0))\n"
+      "  data, _, _, sender = s.recvmsg(4096); assert sender == (0, 0)\n"
+      "  length, kind, _, number, port = struct.unpack_from('=IHHII', data)\n"
+      "  assert length == len(data) and number == 7 and port == os.getpid()\n"
+      "  error = -struct.unpack_from('=i', data, 16)[0]\n"
+      "  names = {errno.EINVAL: 'EINVAL', errno.ENOENT: 'ENOENT', errno.EOPNOTSUPP: 'EOPNOTSUPP'}\n"
+      "  return names.get(error, error) if kind == 2 else kind & 1023\n"
+      "device, other, port, no_port = attribute(1, 10001), attribute(1, 77), attribute(3, 1), attribute(3, 2)\n"
+      "print(ask(1), ask(1, other), ask(5, device), ask(5, device, no_port), ask(10, device), ask(10, flags=0x301))\n"
+      "print(ask(10, device, attribute(21, 999)), ask(17, device), ask(17, device, port, attribute(75, 21)))\n"
+      "print(ask(2, device), ask(3), ask(15), ask(99), ask(1, client=4), ask(1, b'\\x03\\0\\1\\0'))\n"
+      "print(ask(1, device, flags=1), ask(5, device, port, flags=1), ask(10, device, flags=0x301))\n"
+      "s.close()\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(1)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(),
+            "EINVAL EINVAL EINVAL EINVAL EINVAL EINVAL\nENOENT EINVAL EOPNOTSUPP\n"
+            "EOPNOTSUPP EOPNOTSUPP EOPNOTSUPP EINVAL EINVAL EINVAL\n1 5 3\n");
+}
+
 // What a NIC has sent, the other one has received; drops are counted by reason.
 TEST_F(Programs, CountersOfThePortCount) {
   const auto read = [](size_t nic) {
