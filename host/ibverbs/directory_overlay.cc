@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// libc's functions that list a directory, where the directory is one of sysfs.h, and realpath. A listing is of the
-// moment of opendir. Not intercepted: glob() and fts(), which call libc's own, and descriptors of directories.
+// libc's functions that list a directory, where the directory is one of sysfs.h, glob, realpath, chdir and getcwd. A
+// listing is of the moment of opendir. Not intercepted: fts() and nftw(), which call libc's own, and descriptors of
+// directories.
 #include <dirent.h>
+#include <glob.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): realpath
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -137,6 +142,8 @@ char* Write(const std::string& path, char* out) {
   return out;
 }
 
+std::string Text(const char* path) { return path == nullptr ? "" : path; }
+
 std::optional<std::string> Resolve(const char* path) { return path == nullptr ? std::nullopt : ResolveSysfsPath(path); }
 
 }  // namespace
@@ -235,4 +242,51 @@ VIREO_FILE_API char* canonicalize_file_name(const char* path) noexcept {
   if (const auto resolved = overlay::Resolve(path)) return overlay::Write(*resolved, nullptr);
   static auto* const next = overlay::Next<char*(const char*)>("canonicalize_file_name");
   return next(path);
+}
+
+// libc's own glob(), with the functions above where the pattern may lead to one of these.
+#define VIREO_GLOB(name, type, dirent_type, read, stat_type)                                                       \
+  VIREO_FILE_API int name(const char* pattern, int flags, int (*on_error)(const char*, int), type* found) {        \
+    static auto* const next = overlay::Next<int(const char*, int, int (*)(const char*, int), type*)>(#name);       \
+    if (!overlay::MayBeSysfsPath(pattern) || (flags & GLOB_ALTDIRFUNC) != 0) {                                     \
+      return next(pattern, flags, on_error, found);                                                                \
+    }                                                                                                              \
+    found->gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };                        \
+    found->gl_readdir = [](void* directory) -> struct dirent_type* { return read(static_cast<DIR*>(directory)); }; \
+    found->gl_closedir = [](void* directory) { closedir(static_cast<DIR*>(directory)); };                          \
+    found->gl_stat = [](const char* path, struct stat_type* out) { return stat_type(path, out); };                 \
+    found->gl_lstat = [](const char* path, struct stat_type* out) { return l##stat_type(path, out); };             \
+    return next(pattern, flags | GLOB_ALTDIRFUNC, on_error, found);                                                \
+  }
+VIREO_GLOB(glob, glob_t, dirent, readdir, stat)
+VIREO_GLOB(glob64, glob64_t, dirent64, readdir64, stat64)
+
+VIREO_FILE_API int chdir(const char* path) noexcept {
+  static auto* const next = overlay::Next<int(const char*)>("chdir");
+  std::string there = overlay::Text(path);
+  if (there.empty()) return next(path);
+  if (const auto entered = overlay::EnterSysfsDirectory(there)) return *entered;
+  const int result = next(there.c_str());
+  if (result == 0) overlay::LeaveSysfsDirectory();
+  return result;
+}
+
+VIREO_FILE_API int fchdir(int fd) noexcept {
+  static auto* const next = overlay::Next<int(int)>("fchdir");
+  const int result = next(fd);
+  if (result == 0) overlay::LeaveSysfsDirectory();
+  return result;
+}
+
+VIREO_FILE_API char* getcwd(char* out, size_t bytes) noexcept {
+  static auto* const next = overlay::Next<char*(char*, size_t)>("getcwd");
+  const auto path = overlay::SysfsWorkingDirectory();
+  if (!path.has_value()) return next(out, bytes);
+  if (out == nullptr && bytes == 0) return strdup(path->c_str());
+  if (bytes <= path->size()) {
+    errno = bytes == 0 ? EINVAL : ERANGE;
+    return nullptr;
+  }
+  if (out == nullptr) out = static_cast<char*>(std::malloc(bytes));
+  return out == nullptr ? nullptr : overlay::Write(*path, out);
 }

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -267,35 +270,121 @@ std::optional<SysfsNode> FindClass(std::string_view path, const std::vector<Devi
   return Directory(std::move(entries));
 }
 
-// Every file that the program opens passes here. Without slashes at the end.
-std::optional<std::string_view> Candidate(std::string_view path) {
-  const bool is_ours = path.starts_with(kDevices) || path.starts_with(kNodes) || path.starts_with(kRoot);
-  if (!is_ours || !IsActive()) return std::nullopt;
-  while (path.ends_with('/')) path.remove_suffix(1);
-  return path;
-}
-
-}  // namespace
-
-std::optional<SysfsNode> FindSysfsNode(std::string_view full_path) {
-  const std::optional<std::string_view> path = Candidate(full_path);
-  if (!path.has_value()) return std::nullopt;
+std::optional<SysfsNode> FindFromRoot(std::string_view path) {
   const std::vector<Device*> devices = VisibleDevices();
   if (devices.empty()) return std::nullopt;
-  if (auto found = FindClass(*path, devices)) return found;
-  if (std::string_view name = *path; Descend(name, kNodes)) {
+  if (auto found = FindClass(path, devices)) return found;
+  if (std::string_view name = path; Descend(name, kNodes)) {
     const bool is_node = name == "rdma_cm" ||
                          std::ranges::any_of(devices, [&](Device* device) { return name == device->device.dev_name; });
     return is_node ? std::optional(SysfsNode{.kind = Kind::kCharacterDevice}) : std::nullopt;
   }
   // IB_USER_VERBS_ABI_VERSION [<rdma/ib_user_verbs.h>]
-  if (std::string_view name = *path; Descend(name, kVerbs) && name == "abi_version") return File("6");
-  const std::optional<Place> place = PlaceOf(*path);
+  if (std::string_view name = path; Descend(name, kVerbs) && name == "abi_version") return File("6");
+  const std::optional<Place> place = PlaceOf(path);
   return place.has_value() ? FindAt(*place) : std::nullopt;
 }
 
+constexpr const char* kFileName = "vireo-sysfs";
+
+// Attributes that are open, by descriptor. Never destroyed: programs close descriptors in static destructors.
+struct SysfsFiles {
+  std::mutex lock;
+  struct Open {
+    std::string path;
+    bool is_fresh = true;  // not read yet
+  };
+  std::map<int, Open> open;
+};
+SysfsFiles& TheFiles() {
+  static SysfsFiles* const files = new SysfsFiles;
+  return *files;
+}
+// Their number, read without the lock: most programs have none. Apart, because a program's allocator may call read().
+constinit std::atomic<size_t> open_files = 0;
+
+bool SetText(int fd, const std::string& text) {
+  return ftruncate(fd, 0) == 0 && pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+}
+
+struct WorkingDirectory {
+  std::mutex lock;
+  std::string path;
+  std::atomic<bool> is_set = false;  // read without the lock: most programs have none
+};
+WorkingDirectory& TheWorkingDirectory() {
+  static WorkingDirectory* const directory = new WorkingDirectory;
+  return *directory;
+}
+
+// Of a path relative to the working directory, if that is one of these: from the root, without "." and "..".
+std::string FromRoot(std::string_view path) {
+  const std::optional<std::string> directory = path.starts_with('/') ? std::nullopt : SysfsWorkingDirectory();
+  if (!directory.has_value()) return std::string(path);
+  std::string found = *directory;
+  while (!path.empty()) {
+    const std::string_view name = TakeName(path);
+    if (name == "..") found.resize(found.rfind('/') == 0 ? 1 : found.rfind('/'));
+    if (name.empty() || name == "." || name == "..") continue;
+    if (!found.ends_with('/')) found += '/';
+    found += name;
+  }
+  return found;
+}
+
+// Every file that the program opens passes here. Without slashes at the end.
+std::optional<std::string> Candidate(std::string_view path) {
+  if (!MayBeSysfsPath(path)) return std::nullopt;
+  std::string full = FromRoot(path);
+  if (!MayBeSysfsPath(full)) return std::nullopt;
+  while (full.ends_with('/')) full.pop_back();
+  return full;
+}
+
+}  // namespace
+
+bool MayBeSysfsPath(std::string_view path) {
+  if (!path.starts_with('/')) return TheWorkingDirectory().is_set.load(std::memory_order_acquire);
+  return (path.starts_with(kDevices) || path.starts_with(kNodes) || path.starts_with(kRoot)) && IsActive();
+}
+
+std::optional<SysfsNode> FindSysfsNodeAt(int folder, const char* path) {
+  if (path == nullptr || (folder != AT_FDCWD && *path != '/')) return std::nullopt;
+  return FindSysfsNode(path);
+}
+
+std::optional<std::string> SysfsWorkingDirectory() {
+  WorkingDirectory& directory = TheWorkingDirectory();
+  if (!directory.is_set.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard guard(directory.lock);
+  return directory.path;
+}
+
+std::optional<int> EnterSysfsDirectory(std::string& path) {
+  const std::optional<SysfsNode> node = FindSysfsNode(path);
+  path = FromRoot(path);
+  if (!node.has_value()) return std::nullopt;
+  if (node->kind != Kind::kDirectory) return MinusOne(ENOTDIR);
+  while (path.ends_with('/')) path.pop_back();
+  WorkingDirectory& directory = TheWorkingDirectory();
+  const std::lock_guard guard(directory.lock);
+  directory.path = path;
+  directory.is_set.store(true, std::memory_order_release);
+  return 0;
+}
+
+void LeaveSysfsDirectory() { TheWorkingDirectory().is_set.store(false, std::memory_order_release); }
+
+std::optional<SysfsNode> FindSysfsNode(std::string_view full_path) {
+  std::optional<std::string> path = Candidate(full_path);
+  if (!path.has_value()) return std::nullopt;
+  std::optional<SysfsNode> found = FindFromRoot(*path);
+  if (found.has_value()) found->path = *std::move(path);
+  return found;
+}
+
 std::optional<std::string> ResolveSysfsPath(std::string_view full_path) {
-  const std::optional<std::string_view> path = Candidate(full_path);
+  const std::optional<std::string> path = Candidate(full_path);
   if (!path.has_value() || !FindSysfsNode(*path).has_value()) return std::nullopt;
   const std::optional<Place> place = PlaceOf(*path);
   if (!place.has_value()) return std::string(*path);
@@ -316,14 +405,48 @@ int OpenSysfsNode(const SysfsNode& node, int flags) {
   if (node.error != 0) return MinusOne(node.error);
   if ((flags & O_ACCMODE) != O_RDONLY) return MinusOne(EACCES);
   if ((flags & O_DIRECTORY) != 0) return MinusOne(ENOTDIR);
-  const int fd = memfd_create("vireo-sysfs", (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+  const int fd = memfd_create(kFileName, (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
   if (fd < 0) return -1;
-  if (write(fd, node.text.data(), node.text.size()) != static_cast<ssize_t>(node.text.size()) ||
-      lseek(fd, 0, SEEK_SET) != 0) {
+  if (!SetText(fd, node.text)) {
     close(fd);
     return MinusOne(EIO);
   }
+  SysfsFiles& files = TheFiles();
+  const std::lock_guard guard(files.lock);
+  files.open[fd] = {.path = node.path};
+  open_files.store(files.open.size(), std::memory_order_release);
   return fd;
+}
+
+void RereadSysfsFile(int fd, std::optional<off_t> offset) {
+  if (open_files.load(std::memory_order_acquire) == 0) return;
+  SysfsFiles& files = TheFiles();
+  std::string path;
+  {
+    const std::lock_guard guard(files.lock);
+    const auto found = files.open.find(fd);
+    if (found == files.open.end() || std::exchange(found->second.is_fresh, false)) return;
+    path = found->second.path;
+  }
+  if (offset.value_or(lseek(fd, 0, SEEK_CUR)) != 0) return;
+  // The number may be another file's by now: libc closes without close() what fdopen() took.
+  std::array<char, 64> name{};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  if (readlink(link.c_str(), name.data(), name.size() - 1) < 0 ||
+      !std::string_view(name.data()).starts_with(std::string("/memfd:") + kFileName)) {
+    return;
+  }
+  if (const auto node = FindSysfsNode(path); node.has_value() && node->kind == Kind::kFile && node->error == 0) {
+    static_cast<void>(SetText(fd, node->text));
+  }
+}
+
+void ForgetSysfsFile(int fd) {
+  if (open_files.load(std::memory_order_acquire) == 0) return;
+  SysfsFiles& files = TheFiles();
+  const std::lock_guard guard(files.lock);
+  files.open.erase(fd);
+  open_files.store(files.open.size(), std::memory_order_release);
 }
 
 }  // namespace vireo::ibverbs

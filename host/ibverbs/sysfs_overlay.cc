@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libc's functions for files by name, where the name is one of sysfs.h: fopen, stat, access and their variants. open
-// and its variants are in ucma_overlay.cc, directories in directory_overlay.cc. Not intercepted: names relative to a
-// directory, readlink, and programs that call the kernel without libc.
+// libc's functions for files by name, where the name is one of sysfs.h: fopen, stat, access, lseek, pread and their
+// variants. open and its variants are in ucma_overlay.cc, directories in directory_overlay.cc. Not intercepted: names
+// relative to a directory's descriptor, readlink, and programs that call the kernel without libc.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,7 +88,9 @@ VIREO_STAT(lstat64, stat64)
 
 #define VIREO_FSTATAT(name, type)                                                               \
   VIREO_FILE_API int name(int folder, const char* path, struct type* out, int flags) noexcept { \
-    if (const auto node = overlay::Find(path)) return overlay::Describe(*node, out);            \
+    if (const auto node = overlay::FindSysfsNodeAt(folder, path)) {                             \
+      return overlay::Describe(*node, out);                                                     \
+    }                                                                                           \
     static auto* const next = overlay::Next<int(int, const char*, struct type*, int)>(#name);   \
     return next(folder, path, out, flags);                                                      \
   }
@@ -96,7 +98,7 @@ VIREO_FSTATAT(fstatat, stat)
 VIREO_FSTATAT(fstatat64, stat64)
 
 VIREO_FILE_API int statx(int folder, const char* path, int flags, unsigned mask, struct statx* out) noexcept {
-  if (const auto node = overlay::Find(path)) {
+  if (const auto node = overlay::FindSysfsNodeAt(folder, path)) {
     *out = {};
     out->stx_mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_SIZE;
     out->stx_mode = static_cast<uint16_t>(overlay::ModeOf(*node));
@@ -120,7 +122,23 @@ VIREO_ACCESS(eaccess)
 VIREO_ACCESS(euidaccess)
 
 VIREO_FILE_API int faccessat(int folder, const char* path, int mode, int flags) noexcept {
-  if (const auto node = overlay::Find(path)) return overlay::Access(*node, mode);
+  if (const auto node = overlay::FindSysfsNodeAt(folder, path)) return overlay::Access(*node, mode);
   static auto* const next = overlay::Next<int(int, const char*, int, int)>("faccessat");
   return next(folder, path, mode, flags);
 }
+
+// A program keeps an attribute open to read it again (perftest, counters).
+VIREO_FILE_API ssize_t read(int fd, void* buffer, size_t bytes) {
+  overlay::RereadSysfsFile(fd);
+  static auto* const next = overlay::Next<ssize_t(int, void*, size_t)>("read");
+  return next(fd, buffer, bytes);
+}
+
+#define VIREO_PREAD(name, type)                                                        \
+  VIREO_FILE_API ssize_t name(int fd, void* buffer, size_t bytes, type offset) {       \
+    overlay::RereadSysfsFile(fd, static_cast<off_t>(offset));                          \
+    static auto* const next = overlay::Next<ssize_t(int, void*, size_t, type)>(#name); \
+    return next(fd, buffer, bytes, offset);                                            \
+  }
+VIREO_PREAD(pread, off_t)
+VIREO_PREAD(pread64, off64_t)

@@ -181,19 +181,21 @@ namespace overlay = vireo::ibverbs;
     static auto* const next = overlay::Next<int(const char*, int, ...)>(#name);                 \
     return next(path, flags, mode);                                                             \
   }
-#define VIREO_OPENAT(name)                                                                      \
-  VIREO_UCMA_API int name(int folder, const char* path, int flags, ...) {                       \
-    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                             \
-    if (const auto node = overlay::FindNode(path)) return overlay::OpenSysfsNode(*node, flags); \
-    mode_t mode = 0;                                                                            \
-    if (overlay::HasMode(flags)) {                                                              \
-      va_list rest;                                                                             \
-      va_start(rest, flags);                                                                    \
-      mode = va_arg(rest, mode_t);                                                              \
-      va_end(rest);                                                                             \
-    }                                                                                           \
-    static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name);            \
-    return next(folder, path, flags, mode);                                                     \
+#define VIREO_OPENAT(name)                                                           \
+  VIREO_UCMA_API int name(int folder, const char* path, int flags, ...) {            \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                  \
+    if (const auto node = overlay::FindSysfsNodeAt(folder, path)) {                  \
+      return overlay::OpenSysfsNode(*node, flags);                                   \
+    }                                                                                \
+    mode_t mode = 0;                                                                 \
+    if (overlay::HasMode(flags)) {                                                   \
+      va_list rest;                                                                  \
+      va_start(rest, flags);                                                         \
+      mode = va_arg(rest, mode_t);                                                   \
+      va_end(rest);                                                                  \
+    }                                                                                \
+    static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name); \
+    return next(folder, path, flags, mode);                                          \
   }
 // open() in programs built with _FORTIFY_SOURCE.
 #define VIREO_OPEN_2(name)                                                                      \
@@ -237,6 +239,7 @@ VIREO_UCMA_API ssize_t write(int fd, const void* buffer, size_t bytes) {
 VIREO_UCMA_API int close(int fd) {
   overlay::RemoveFile(fd);
   overlay::ForgetNetlinkSocket(fd);
+  overlay::ForgetSysfsFile(fd);
   static auto* const next = overlay::Next<int(int)>("close");
   return next(fd);
 }

@@ -185,6 +185,54 @@ TEST_F(Programs, Ibstat) {
   }
 }
 
+// A script that changes its directory, and lists by patterns of names there.
+TEST_F(Programs, Ibstatus) {
+  if (!IsInstalled("ibstatus")) GTEST_SKIP() << "ibstatus is not installed (docs/dependencies.md)";
+  Program ibstatus({"ibstatus"}, Seeing(simulator_->socket(0) + ":" + simulator_->socket(1)), /*yields=*/false);
+  ASSERT_EQ(ibstatus.Wait(), 0) << ibstatus.Output();
+  const std::string output = ibstatus.Output();
+  for (const char* line : {"Infiniband device 'vireo0' port 1 status:", "Infiniband device 'vireo1' port 1 status:",
+                           "state:\t\t 4: ACTIVE", "phys state:\t 5: LinkUp", "link_layer:\t Ethernet"}) {
+    EXPECT_NE(output.find(line), std::string::npos) << line << " is not in\n" << output;
+  }
+  EXPECT_EQ(output.find("unknown"), std::string::npos) << output;
+}
+
+TEST_F(Programs, DirectoriesOfDevicesCanBeEntered) {
+  Program shell(
+      {"sh", "-c",
+       "cd /sys/class/infiniband && for device in *; do echo $device; done; cd ./vireo1/ports/../ports/1/ && "
+       "read state < state && echo $state && test -d gids && test ! -e node_guid && cd .. && echo * && pwd && "
+       "cd ../../../../../usr && pwd && test ! -e 1 && cd /sys/class/infiniband/vireo1/none"},
+      Seeing(simulator_->socket(1)));
+  EXPECT_EQ(shell.Wait(), 2) << shell.Output();
+  EXPECT_EQ(shell.Output().find("vireo1\n4: ACTIVE\n1\n/sys/class/infiniband/vireo1/ports\n/usr\n"), 0U)
+      << shell.Output();
+  constexpr const char* kScript =
+      "import ctypes, os\n"
+      "here = os.getcwd()\n"
+      "os.chdir('/sys/class/infiniband/vireo1')\n"
+      "print(os.getcwd(), os.listdir('ports'), open('ports/1/link_layer').read().strip())\n"
+      "try: os.chdir('node_guid')\n"
+      "except NotADirectoryError: print('no directory')\n"
+      "class Glob(ctypes.Structure):\n"
+      "  _fields_ = [('n', ctypes.c_size_t), ('paths', ctypes.POINTER(ctypes.c_char_p)), ('more', ctypes.c_long * "
+      "16)]\n"
+      "def glob(pattern):\n"
+      "  g = Glob(); assert ctypes.CDLL(None).glob(pattern.encode(), 0, None, ctypes.byref(g)) in (0, 3)\n"
+      "  return [g.paths[i].decode() for i in range(g.n)]\n"
+      "print(*glob('/sys/class/infiniband/*/ports/[0-9]/st*'), *glob('ports/*/ra*'), *glob('/us[r]'))\n"
+      // A directory's descriptor: not below the working directory. What a program starts is where it was before.
+      "folder = os.open('/', os.O_RDONLY); assert not os.access('ports', os.F_OK, dir_fd=folder)\n"
+      "os.chdir('../../../..'); assert os.getcwd() == '/' and not os.path.exists('node_guid')\n"
+      "os.chdir(here)\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(1)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(),
+            "/sys/class/infiniband/vireo1 ['1'] Ethernet\nno directory\n"
+            "/sys/class/infiniband/vireo1/ports/1/state ports/1/rate /usr\n");
+}
+
 // iproute2's `rdma`, by netlink.
 class RdmaTool : public Programs {
  protected:
