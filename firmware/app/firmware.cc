@@ -240,7 +240,8 @@ void Firmware::ClearObjects() {
 void Firmware::ClearTables() {
   for (uint32_t qpn = 0; qpn < config_.num_qps && !device_.broken(); ++qpn) {
     spec::TableQpContext context;
-    const bool readable = device_.TryReadEntry(qpn, &context);
+    const bool readable = device_.TryReadEntry(
+        qpn, &context, WordAt(spec::TableQpContext::kStateOffset) | WordAt(spec::TableQpContext::kSrqOffset));
     if (!readable || context.valid || context.is_srq) device_.RunQp(qpn, spec::QpOperation::kStop);
   }
   const uint32_t queues = 2 * config_.net_queue_pairs + 1 + config_.num_cqs + 2 * config_.num_qps + 1;
@@ -335,7 +336,7 @@ void Firmware::FailSrq(uint32_t srqn, Error reason) {
   RunQp(srqn, spec::QpOperation::kStop);
   PushEvent(spec::RdmaEventType::kSrqErr, srqn, reason);
   for (uint32_t qpn = 0; (qpn = qp_used_.FindSet(qpn, config_.num_qps)) != kNone; ++qpn) {
-    const auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
+    const auto context = device_.ReadEntry<spec::TableQpContext>(qpn, WordAt(spec::TableQpContext::kSrqOffset));
     if (context.has_srq && context.srq == srqn) FailQp(qpn, reason);
   }
 }

@@ -13,6 +13,10 @@ constexpr uint8_t kLocalCaAckDelay = 4;
 // Longest message: IBTA vol. 1, 9.7.8 limits it to 2^31.
 constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
 
+// Words of a region or window: validity, rights and type; the region it is bound to; the QP that bound it.
+constexpr Words kRights = WordAt(0), kBound = WordAt(spec::TableMr::kBoundToOffset),
+                kBoundBy = WordAt(spec::TableMr::kBoundByOffset);
+
 bool SameBytes(const uint8_t* a, const uint8_t* b, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (a[i] != b[i]) return false;
@@ -348,7 +352,9 @@ void Firmware::FreePages(uint32_t first, uint32_t npages) {
 // Also of a region that the device has ended itself: the entry that is read is the one that was written.
 // Clears the region first, which waits for every access in flight; then its translations are unused.
 void Firmware::RemoveMr(uint32_t index) {
-  const auto entry = device_.ReadEntry<spec::TableMr>(index);
+  const auto entry = device_.ReadEntry<spec::TableMr>(index, WordAt(spec::TableMr::kNpagesOffset) |
+                                                                 WordAt(spec::TableMr::kFirstTranslationOffset) |
+                                                                 WordAt(spec::TableMr::kPdnOffset));
   device_.ClearEntry<spec::TableMr>(index);
   if (!device_.broken()) {
     FreePages(entry.first_translation, entry.npages);
@@ -360,7 +366,8 @@ void Firmware::RemoveMr(uint32_t index) {
 
 Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Empty&) {
   if (!HasMr(request.mrn)) return Error::kBadMrn;
-  if (!EndBinds(request.mrn, device_.ReadEntry<spec::TableMr>(request.mrn))) return Error::kHandleBusy;
+  const bool has_binds = device_.ReadEntry<spec::TableMr>(request.mrn, kRights).mw_bind;
+  if (has_binds && !EndBinds(request.mrn, device_.ReadEntry<spec::TableMr>(request.mrn))) return Error::kHandleBusy;
   RemoveMr(request.mrn);
   return Error::kOk;
 }
@@ -488,7 +495,7 @@ Firmware::Error Firmware::DeallocMw(const spec::RdmaCmdDeallocMw& request, Empty
 // The device binds; its windows are asked one by one.
 bool Firmware::IsBound(uint32_t mrn) {
   for (uint32_t i = 0; (i = mw_used_.FindSet(i, config_.num_mrs)) != kNone; ++i) {
-    const auto window = device_.ReadEntry<spec::TableMr>(i);
+    const auto window = device_.ReadEntry<spec::TableMr>(i, kBound);
     if (window.is_bound && window.bound_to == mrn) return true;
   }
   return false;
@@ -509,8 +516,8 @@ bool Firmware::EndBinds(uint32_t mrn, const spec::TableMr& entry) {
 // The number of the queue pair may be that of another one soon.
 void Firmware::UnbindWindows(uint32_t qpn) {
   for (uint32_t i = 0; (i = mw_used_.FindSet(i, config_.num_mrs)) != kNone; ++i) {
-    const auto window = device_.ReadEntry<spec::TableMr>(i);
-    if (window.is_bound && window.is_type_2 && window.bound_by == qpn) device_.WriteEntry(i, window);
+    const auto window = device_.ReadEntry<spec::TableMr>(i, kRights | kBound | kBoundBy);
+    if (window.is_bound && window.is_type_2 && window.bound_by == qpn) device_.RewriteEntry(i, window, 0);
   }
 }
 
@@ -518,7 +525,7 @@ void Firmware::UnbindWindows(uint32_t qpn) {
 
 Firmware::Error Firmware::CheckPath(const spec::RdmaAhAttr& path) {
   if (path.grh.flow_label > AllOnes<spec::Ipv6>().flow_label) return Error::kInvalidAttribute;
-  const auto gid = device_.ReadEntry<spec::TableGid>(path.grh.sgid_index);
+  const auto gid = device_.ReadEntry<spec::TableGid>(path.grh.sgid_index, WordAt(0));
   if (IsZero(path.grh.dgid) || IsIpv4(path.grh.dgid) != gid.ipv4) return Error::kInvalidAddress;
   return Error::kOk;
 }
@@ -559,7 +566,8 @@ Firmware::Error Firmware::CreateAh(const spec::RdmaCmdCreateAh& request, spec::R
 Firmware::Error Firmware::DestroyAh(const spec::RdmaCmdDestroyAh& request, Empty&) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (request.ah >= config_.num_ahs || !ah_used_.Test(request.ah)) return Error::kBadAh;
-  if (device_.ReadEntry<spec::TableAh>(request.ah).pdn != request.pdn) return Error::kBadAh;
+  if (device_.ReadEntry<spec::TableAh>(request.ah, WordAt(spec::TableAh::kPdnOffset)).pdn != request.pdn)
+    return Error::kBadAh;
 
   device_.ClearEntry<spec::TableAh>(request.ah);
   ah_used_.Clear(request.ah);

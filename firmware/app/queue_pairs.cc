@@ -14,6 +14,9 @@ using Mask = spec::IbQpAttrMask;
 constexpr uint32_t kPsnEnd = uint32_t{1} << spec::kPsnBits;
 constexpr uint32_t kLastQpn = AllOnes<spec::Bth>().dest_qp;
 constexpr uint32_t kRnrTimers = sizeof(spec::kRnrTimerNs) / sizeof(spec::kRnrTimerNs[0]);
+// Words of the context: the PD; the shared receive queue; work outstanding and the engine's state.
+constexpr Words kPdn = WordAt(spec::TableQpContext::kPdnOffset), kSrq = WordAt(spec::TableQpContext::kSrqOffset),
+                kOutstanding = WordAt(spec::TableQpContext::kSendOutstandingOffset);
 constexpr auto kLargest = AllOnes<spec::TableQpContext>();
 
 constexpr bool IsDatagram(IbQpType type) { return type == IbQpType::kUd || type == IbQpType::kGsi; }
@@ -61,8 +64,8 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (!HasCq(request.send_cqn) || !HasCq(request.recv_cqn)) return Error::kBadCqn;
   if (is_gsi && (qp_used_.Test(spec::kGsiQpn) || HasOldWork(spec::kGsiQpn))) return Error::kHandleBusy;
-  if (has_srq && (!HasSrq(request.srqn) ||
-                  device_.ReadEntry<spec::TableQpContext>(request.srqn).pdn != static_cast<uint16_t>(request.pdn))) {
+  if (has_srq && (!HasSrq(request.srqn) || device_.ReadEntry<spec::TableQpContext>(request.srqn, kPdn).pdn !=
+                                               static_cast<uint16_t>(request.pdn))) {
     return Error::kBadSrqn;
   }
   if (!is_gsi && request.qp_type != IbQpType::kRc && request.qp_type != IbQpType::kUc &&
@@ -108,7 +111,7 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
 Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
   if (IsAttached(request.qpn)) return Error::kHandleBusy;
-  const auto context = device_.ReadEntry<spec::TableQpContext>(request.qpn);
+  const auto context = device_.ReadEntry<spec::TableQpContext>(request.qpn, kPdn | kSrq);
   draining_.Clear(request.qpn);
   RunQp(request.qpn, spec::QpOperation::kStop);
   RemoveQp(request.qpn);
@@ -128,7 +131,7 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty
 // Other numbers are not asked: nobody reads the entry of a free one, so bad parity in it is harmless.
 bool Firmware::HasOldWork(uint32_t qpn) {
   if (!qp_old_.Test(qpn)) return false;
-  if (device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0) return true;
+  if (device_.ReadEntry<spec::TableQpContext>(qpn, kOutstanding).send_outstanding != 0) return true;
   qp_old_.Clear(qpn);
   return false;
 }
@@ -147,7 +150,7 @@ uint32_t Firmware::FindQpNumber() {
 // After stop: removes the QP. Also by a reset after bad parity: then the count is read after the clear.
 void Firmware::RemoveQp(uint32_t qpn) {
   spec::TableQpContext context;
-  const bool readable = device_.TryReadEntry(qpn, &context);
+  const bool readable = device_.TryReadEntry(qpn, &context, kOutstanding);
   if (!readable || context.send_outstanding != 0) qp_old_.Set(qpn);
   device_.ClearEntry<spec::TableQpContext>(qpn);
   qp_used_.Clear(qpn);
@@ -357,7 +360,7 @@ bool Firmware::CheckDrains() {
 
 // A drain has ended if the queue is drained or an error occurred first.
 bool Firmware::EndDrain(uint32_t qpn) {
-  const auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
+  const auto context = device_.ReadEntry<spec::TableQpContext>(qpn, kOutstanding);
   const bool is_draining = context.engine_state == IbQpState::kSqd;
   if (device_.broken() || context.engine_state == IbQpState::kRts) return false;
   if (is_draining && context.send_outstanding != 0) return false;

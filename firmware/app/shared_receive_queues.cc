@@ -56,7 +56,7 @@ Firmware::Error Firmware::QuerySrq(const spec::RdmaCmdQuerySrq& request, spec::R
 Firmware::Error Firmware::DestroySrq(const spec::RdmaCmdDestroySrq& request, Empty&) {
   if (!HasSrq(request.srqn)) return Error::kBadSrqn;
   if (srq_users_[request.srqn] != 0) return Error::kHandleBusy;
-  const uint16_t pdn = device_.ReadEntry<TableQpContext>(request.srqn).pdn;
+  const uint16_t pdn = device_.ReadEntry<TableQpContext>(request.srqn, WordAt(TableQpContext::kPdnOffset)).pdn;
   RunQp(request.srqn, spec::QpOperation::kStop);
   RemoveQp(request.srqn);
   srq_used_.Clear(request.srqn);

@@ -45,6 +45,44 @@ inline constexpr spec::MgmtTable kTableOf<spec::TableMcast> = spec::MgmtTable::k
 template <>
 inline constexpr spec::MgmtTable kTableOf<spec::TableRss> = spec::MgmtTable::kRss;
 
+// Words of a table's entry: a bit for each.
+using Words = uint32_t;
+constexpr Words WordsUpTo(size_t end) { return end == 0 ? 0 : ~Words{0} >> (32 - (end + 3) / 4); }
+constexpr Words WordsFrom(size_t first, size_t end) {
+  return WordsUpTo(end) & ~(first == 0 ? 0 : WordsUpTo(first / 4 * 4));
+}
+constexpr Words WordAt(size_t offset) { return WordsFrom(offset, offset + 1); }
+
+// Groups of fields [tables.toml]. The first one, which a write sets: of these entries all of it is kept.
+template <typename Entry>
+inline constexpr Words kKeptWords =
+    WordsUpTo(sizeof(uint64_t) * spec::kTableKeptWords[static_cast<size_t>(kTableOf<Entry>)]);
+inline constexpr size_t kVirtqueueEnabledOffset = 24;
+// Of which a read returns something.
+template <typename Entry>
+inline constexpr Words kReadWords = WordsUpTo(Entry::kBytes);
+template <>
+inline constexpr Words kReadWords<spec::TableVirtqueue> =
+    kKeptWords<spec::TableVirtqueue> | WordAt(kVirtqueueEnabledOffset);
+template <>
+inline constexpr Words kReadWords<spec::TableQpContext> =
+    kKeptWords<spec::TableQpContext> | WordAt(spec::TableQpContext::kEngineStateOffset) |
+    WordAt(spec::TableQpContext::kNextPsnOffset) | WordAt(spec::TableQpContext::kExpectedPsnOffset);
+// Of which a write takes something.
+template <typename Entry>
+constexpr Words WordsTaken(const Entry&) {
+  return WordsUpTo(Entry::kBytes);
+}
+constexpr Words WordsTaken(const spec::TableVirtqueue&) { return kKeptWords<spec::TableVirtqueue>; }
+constexpr Words WordsTaken(const spec::TableCqContext&) { return kKeptWords<spec::TableCqContext>; }
+constexpr Words WordsTaken(const spec::TableMr&) { return kKeptWords<spec::TableMr>; }
+constexpr Words WordsTaken(const spec::TableQpContext& context) {
+  using Context = spec::TableQpContext;
+  return kKeptWords<Context> |
+         (context.load_requester ? WordsFrom(Context::kNextPsnOffset, Context::kExpectedPsnOffset) : 0) |
+         (context.load_responder ? WordsFrom(Context::kExpectedPsnOffset, Context::kBytes) : 0);
+}
+
 class Device {
  public:
   // No wait reads its register more than `max_polls` times.
@@ -70,16 +108,17 @@ class Device {
   bool WaitFor(uint32_t offset, uint32_t mask, uint32_t value);
 
   // --- Tables: complete when they return ---
+  // Fields that are not in `words` are 0.
   template <typename Entry>
-  Entry ReadEntry(uint32_t index) {
+  Entry ReadEntry(uint32_t index, Words words = kReadWords<Entry>) {
     uint8_t bytes[Entry::kBytes]{};
-    ReadTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
+    ReadTable(kTableOf<Entry>, index, words, bytes, Entry::kBytes);
     return Entry::Decode(bytes);
   }
   // For callers that can tolerate a failure: false, and the device is not broken, if it rejects the entry (bad parity).
   template <typename Entry>
-  bool TryReadEntry(uint32_t index, Entry* entry) {
-    *entry = ReadEntry<Entry>(index);
+  bool TryReadEntry(uint32_t index, Entry* entry, Words words = kReadWords<Entry>) {
+    *entry = ReadEntry<Entry>(index, words);
     if (!refused_) return true;
     broken_ = refused_ = false;
     return false;
@@ -88,7 +127,14 @@ class Device {
   void WriteEntry(uint32_t index, const Entry& entry) {
     uint8_t bytes[Entry::kBytes];
     entry.Encode(bytes);
-    WriteTable(kTableOf<Entry>, index, bytes, Entry::kBytes);
+    WriteTable(kTableOf<Entry>, index, WordsTaken(entry), bytes, Entry::kBytes);
+  }
+  // Right after ReadEntry of the same entry: its other words, read or not, stay as they are.
+  template <typename Entry>
+  void RewriteEntry(uint32_t index, const Entry& entry, Words words) {
+    uint8_t bytes[Entry::kBytes];
+    entry.Encode(bytes);
+    WriteTable(kTableOf<Entry>, index, words, bytes, Entry::kBytes);
   }
   template <typename Entry>
   void ClearEntry(uint32_t index) {
@@ -118,8 +164,8 @@ class Device {
   void PushEvent(const spec::RdmaEvent& event);
 
  private:
-  void ReadTable(spec::MgmtTable table, uint32_t index, uint8_t* bytes, size_t count);
-  void WriteTable(spec::MgmtTable table, uint32_t index, const uint8_t* bytes, size_t count);
+  void ReadTable(spec::MgmtTable table, uint32_t index, Words words, uint8_t* bytes, size_t count);
+  void WriteTable(spec::MgmtTable table, uint32_t index, Words words, const uint8_t* bytes, size_t count);
   bool RunTable(spec::MgmtTable table, uint32_t index, spec::MgmtTableOperation operation);
   void WriteWords(uint32_t offset, const uint8_t* bytes, size_t count);
   bool Fetch(uint32_t offset);
@@ -128,11 +174,22 @@ class Device {
   uint32_t max_polls_;
   bool broken_ = false;
   bool refused_ = false;  // by the last table access, which broke the device
+  uint32_t polled_ = 0;   // what the last wait has read
+
+  // The device keeps table_data [tables.toml]: what is known of it need not be written again.
+  static constexpr size_t kTableDataWords = 32;
+  uint32_t table_data_[kTableDataWords]{};
+  Words known_ = 0;
+  static constexpr uint32_t kNoIndex = ~uint32_t{0};
+  uint32_t table_index_ = kNoIndex;  // what the register holds
 
   uint32_t request_bytes_ = 0;
   uint32_t response_bytes_ = 0;
   bool window_valid_ = false;  // the window holds the request from window_offset_ on
   uint32_t window_offset_ = 0;
+  // The word of the window that was read last.
+  uint32_t word_at_ = 0;
+  uint32_t word_ = 0;
 };
 
 }  // namespace vireo::firmware

@@ -12,12 +12,6 @@ using monitor::PacketRules;
 constexpr uint8_t kLast = 0x80;                       // of the status of a DMA completion (EventKind)
 constexpr uint64_t kRegionOwner = uint64_t{1} << 48;  // plus the region's index; below: queues
 
-uint32_t Little32(std::span<const uint8_t> bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < bytes.size() && i < 4; ++i) value |= uint32_t{bytes[i]} << 8 * i;
-  return value;
-}
-
 spec::RdmaKey KeyOf(uint32_t key) {
   const std::array<uint8_t, 4> bytes = {static_cast<uint8_t>(key), static_cast<uint8_t>(key >> 8),
                                         static_cast<uint8_t>(key >> 16), static_cast<uint8_t>(key >> 24)};
@@ -221,6 +215,7 @@ void Monitor::Judge(const BoundaryEvent& event) {
     case EventKind::kCsrWrite: return OnCsrWrite(event);
     case EventKind::kCsrRead:
       csr_read_ = event.address;
+      table_window_.OnEvent(event);
       // The device looks at itself when the read arrives.
       if (event.address == spec::kMgmtStatusRegister) read_owed_ = OwedAnswer();
       return;
@@ -277,6 +272,7 @@ void Monitor::OnIdle(Cycle cycle, Cycle deadline) {
 
 void Monitor::OnCsrAnswer(const BoundaryEvent& event) {
   const auto read = std::exchange(csr_read_, {});
+  table_window_.OnEvent(event);
   if (read != spec::kMgmtStatusRegister || event.payload.size() < 4) return;
   if (spec::MgmtStatus::Decode(event.payload.data()).idle) CheckIdle(event.cycle, "status.idle with ", read_owed_);
 }
@@ -290,8 +286,7 @@ void Monitor::OnReset() {
   rings_.OnReset();
   packets_.OnReset();
   memory_.Clear();
-  table_data_ = {};
-  table_index_ = 0;
+  table_window_ = {};
   translations_.clear();
   regions_.clear();
   moved_.clear();
@@ -316,23 +311,14 @@ void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
 // --- Firmware
 
 void Monitor::OnCsrWrite(const BoundaryEvent& event) {
-  if (event.address >= spec::kMgmtTableDataRegister &&
-      event.address < spec::kMgmtTableDataRegister + table_data_.size()) {
-    std::ranges::copy(event.payload,
-                      table_data_.begin() + static_cast<ptrdiff_t>(event.address - spec::kMgmtTableDataRegister));
-  } else if (event.address == spec::kMgmtTableIndexRegister) {
-    table_index_ = Little32(event.payload);
-  } else if (event.address == spec::kMgmtAbiProfileRegister) {
+  if (event.address == spec::kMgmtAbiProfileRegister) {
     const bool is_vireo = spec::MgmtAbiProfile::Decode(event.payload.data()).profile;
     rings_.SetProfile(is_vireo ? spec::Profile::kVireo : spec::Profile::kRfcV2);
   } else if (event.address == spec::kMgmtControlRegister) {
     const auto control = spec::MgmtControl::Decode(event.payload.data());
     works_ = control.datapath_enable && !control.pause;
-  } else if (event.address == spec::kMgmtTableCommandRegister) {
-    const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
-    if (command.operation == spec::MgmtTableOperation::kRead) return;
-    if (command.operation == spec::MgmtTableOperation::kClear) table_data_ = {};
-    WriteTable(command.table_id, table_data_.data());
+  } else if (const auto write = table_window_.OnEvent(event)) {
+    WriteTable(*write);
   }
 }
 
@@ -350,18 +336,19 @@ void Monitor::OnAnswer() {
   packets_.OnAnswer();
 }
 
-void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
-  switch (table) {
+void Monitor::WriteTable(const TableWindow::Write& write) {
+  const uint8_t* const entry = write.entry;
+  switch (write.table) {
     case spec::MgmtTable::kVirtqueue:
-      return rings_.SetRow(static_cast<uint16_t>(std::min<uint32_t>(table_index_, 0xffff)),
+      return rings_.SetRow(static_cast<uint16_t>(std::min<uint32_t>(write.index, 0xffff)),
                            spec::TableVirtqueue::Decode(entry));
     case spec::MgmtTable::kWindow:
-      return rings_.SetWindow(static_cast<uint16_t>(std::min<uint32_t>(table_index_, 0xffff)),
+      return rings_.SetWindow(static_cast<uint16_t>(std::min<uint32_t>(write.index, 0xffff)),
                               spec::TableWindow::Decode(entry));
     case spec::MgmtTable::kQpContext: {
       const auto context = spec::TableQpContext::Decode(entry);
-      rings_.SetShared(table_index_, context.is_srq);
-      return packets_.SetQp(table_index_, context);
+      rings_.SetShared(write.index, context.is_srq);
+      return packets_.SetQp(write.index, context);
     }
     case spec::MgmtTable::kCqContext: {
       const auto cq = spec::TableCqContext::Decode(entry);
@@ -371,10 +358,10 @@ void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
       }
       return;
     }
-    case spec::MgmtTable::kMcast: return packets_.SetAttachment(table_index_, spec::TableMcast::Decode(entry));
-    case spec::MgmtTable::kMr: return SetRegion(table_index_, spec::TableMr::Decode(entry));
+    case spec::MgmtTable::kMcast: return packets_.SetAttachment(write.index, spec::TableMcast::Decode(entry));
+    case spec::MgmtTable::kMr: return SetRegion(write.index, spec::TableMr::Decode(entry));
     case spec::MgmtTable::kTranslation:
-      translations_[table_index_] = spec::TableTranslation::Decode(entry).address;
+      translations_[write.index] = spec::TableTranslation::Decode(entry).address;
       return;
     default: return;
   }

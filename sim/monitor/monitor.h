@@ -28,6 +28,7 @@
 #include "sim/monitor/packet_rules.h"
 #include "sim/monitor/ring_rules.h"
 #include "sim/nic/nic.h"
+#include "sim/nic/table_window.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim {
@@ -81,7 +82,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void OnCsrWrite(const BoundaryEvent& event);
   // What was asked for and is not answered; empty: nothing.
   std::string OwedAnswer() const;
-  void WriteTable(spec::MgmtTable table, const uint8_t* entry);
+  void WriteTable(const TableWindow::Write& write);
   void SetRegion(uint32_t index, const spec::TableMr& region);
   void EndRegion(uint32_t any_key);  // by an invalidate
   void CheckAccess(const BoundaryEvent& event, const char* what);
@@ -115,8 +116,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   std::optional<uint64_t> csr_read_;  // offset of one that is not answered
   std::string read_owed_;             // what was owed when the status register was read
   // Management tables.
-  std::array<uint8_t, 128> table_data_{};
-  uint32_t table_index_ = 0;
+  TableWindow table_window_;
   std::unordered_map<uint32_t, uint64_t> translations_;
   std::unordered_map<uint32_t, spec::TableMr> regions_;
   std::unordered_set<uint32_t> moved_;  // whose key has meant other memory before

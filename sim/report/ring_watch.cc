@@ -167,12 +167,12 @@ void RingWatch::Advance(Queue& queue) {
   queue.wrap = !queue.wrap;
 }
 
-void RingWatch::OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<const uint8_t> entry) {
-  if (table != spec::MgmtTable::kVirtqueue || index >= spec::kNotifyQueuesMax) return;
-  if (queues_.size() <= index) queues_.resize(size_t{index} + 1);
-  const auto row = spec::TableVirtqueue::Decode(entry.data());
-  queues_[index].kind = row.kind;
-  queues_[index].owner = row.owner;
+void RingWatch::OnTableWrite(const TableWindow::Write& write) {
+  if (write.table != spec::MgmtTable::kVirtqueue || write.index >= spec::kNotifyQueuesMax) return;
+  if (queues_.size() <= write.index) queues_.resize(size_t{write.index} + 1);
+  const auto row = spec::TableVirtqueue::Decode(write.entry);
+  queues_[write.index].kind = row.kind;
+  queues_[write.index].owner = row.owner;
 }
 
 // --- Address lookup

@@ -18,6 +18,7 @@
 
 #include "sim/nic/nic.h"
 #include "sim/nic/push_places.h"
+#include "sim/nic/table_window.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim {
@@ -78,7 +79,7 @@ class RingWatch {
   void OnReset();
   void OnBarWrite(const BoundaryEvent& event, EventMark mark);
   // Only table_virtqueue; others are ignored.
-  void OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<const uint8_t> entry);
+  void OnTableWrite(const TableWindow::Write& write);
   Target OnRead(const BoundaryEvent& event, EventMark mark);
   void OnReadData(const BoundaryEvent& event, EventMark mark);
   Target OnWrite(const BoundaryEvent& event, EventMark mark);

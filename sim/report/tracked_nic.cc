@@ -48,9 +48,13 @@ std::vector<MessageTracker::Qp*> MessageTracker::Nic::FindByPeer(uint64_t mac, u
 void MessageTracker::Nic::OnEvent(const BoundaryEvent& event) {
   const EventMark mark = {event.cycle, counts_[static_cast<size_t>(event.kind)]++};
   switch (event.kind) {
-    case EventKind::kReset: return rings_.OnReset();
+    case EventKind::kReset: table_window_ = {}; return rings_.OnReset();
     case EventKind::kBarWrite: return rings_.OnBarWrite(event, mark);
-    case EventKind::kCsrWrite: return OnCsrWrite(event);
+    case EventKind::kCsrRead:
+    case EventKind::kCsrWrite:
+    case EventKind::kCsrCompletion:
+      if (const auto write = table_window_.OnEvent(event)) OnTableWrite(*write);
+      return;
     case EventKind::kDmaRead:
       // A work request may contain inline payload.
       if (rings_.OnRead(event, mark) != RingWatch::Target::kRing) return reads_.OnRead(event.id, event.bytes, mark);
@@ -87,32 +91,13 @@ void MessageTracker::Nic::OnEvent(const BoundaryEvent& event) {
 
 // --- Writes of firmware
 
-void MessageTracker::Nic::OnCsrWrite(const BoundaryEvent& event) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < event.payload.size() && i < 4; ++i) value |= uint32_t{event.payload[i]} << (8 * i);
-  if (event.address >= spec::kMgmtTableDataRegister &&
-      event.address < spec::kMgmtTableDataRegister + table_data_.size()) {
-    for (size_t i = 0; i < 4; ++i) {
-      table_data_.at(event.address - spec::kMgmtTableDataRegister + i) = static_cast<uint8_t>(value >> (8 * i));
-    }
-  } else if (event.address == spec::kMgmtTableIndexRegister) {
-    table_index_ = value;
-  } else if (event.address == spec::kMgmtTableCommandRegister) {
-    const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
-    if (command.operation == spec::MgmtTableOperation::kRead) return;
-    if (command.operation == spec::MgmtTableOperation::kClear) table_data_ = {};
-    OnTableWrite(command.table_id);
-  }
-}
-
-void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table) {
-  const auto& data = table_data_;
-  rings_.OnTableWrite(table, table_index_, data);
-  if (table != spec::MgmtTable::kQpContext || table_index_ >= spec::kNotifyQueuesMax) return;
-  Qp& qp = qps_[table_index_];
+void MessageTracker::Nic::OnTableWrite(const TableWindow::Write& write) {
+  rings_.OnTableWrite(write);
+  if (write.table != spec::MgmtTable::kQpContext || write.index >= spec::kNotifyQueuesMax) return;
+  Qp& qp = qps_[write.index];
   qp.nic = number_;
-  qp.qpn = table_index_;
-  const auto context = spec::TableQpContext::Decode(data.data());
+  qp.qpn = write.index;
+  const auto context = spec::TableQpContext::Decode(write.entry);
   if (!context.valid || context.state == spec::IbQpState::kReset) tracker_.Abandon(qp);
   qp.exists = context.valid;
   if (!context.valid) return;  // keep its context for packets in flight

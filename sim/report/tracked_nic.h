@@ -2,6 +2,7 @@
 // State of MessageTracker for one NIC and its QPs. Internal to the tracker.
 #pragma once
 
+#include "sim/nic/table_window.h"
 #include "sim/report/message_tracker.h"
 
 namespace vireo::sim {
@@ -75,8 +76,7 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   void OnReceiveUsed(uint32_t qpn, EventMark mark) override;
   void OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) override;
   void OnCompletionVisible(uint16_t queue, EventMark mark) override;
-  void OnCsrWrite(const BoundaryEvent& event);
-  void OnTableWrite(spec::MgmtTable table);
+  void OnTableWrite(const TableWindow::Write& write);
   MessagePtr Reported(Qp& qp, const spec::RdmaCqReq& cqe);
   MessagePtr Delivered(Qp& qp, const spec::RdmaCqReq& cqe);
 
@@ -86,8 +86,7 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   RingWatch rings_;
   std::array<uint64_t, kEventKinds> counts_{};
   EventMark transmit_start_, receive_start_;
-  std::array<uint8_t, 128> table_data_{};
-  uint32_t table_index_ = 0;
+  TableWindow table_window_;
   std::map<uint32_t, Qp> qps_;
   std::multimap<std::pair<uint64_t, uint32_t>, uint32_t> by_peer_;  // MAC and QPN of the peer -> QPN
   std::optional<uint64_t> mac_;

@@ -36,7 +36,7 @@ std::string Hex(uint32_t value) {
 }  // namespace
 
 MockDevice::MockDevice(const spec::Config& config, spec::Profile profile)
-    : config_(config), table_window_(128), mailbox_window_(512), event_window_(16) {
+    : config_(config), table_window_(128, 0xee), mailbox_window_(512), event_window_(16) {
   for (const auto& info : spec::kMgmtRegisters) {
     for (uint32_t i = 0; i < info.count; ++i) registers_[info.offset + 4 * i] = info.has_reset ? info.reset : 0;
   }
@@ -259,6 +259,7 @@ void MockDevice::Write(uint32_t offset, uint32_t value) {
     if (info->offset == spec::kMgmtTableDataRegister && table_busy_ && !is_table_stuck) {
       Violation("write of table_data while busy");
     }
+    table_words_written += info->offset == spec::kMgmtTableDataRegister;
     std::memcpy(window + (offset - info->offset), &value, sizeof(value));
     return;
   }
@@ -402,8 +403,15 @@ void MockDevice::DoTable() {
 }
 
 // Fields owned by the engine or the host are kept, except where the entry requests a change.
-void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
+void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* written) {
   const uint32_t index = key.second;
+  // Of the second group nothing is taken, but what the cases below say.
+  uint8_t bytes[128];
+  std::copy_n(written, sizeof(bytes), bytes);
+  if (key.first == MgmtTable::kVirtqueue || key.first == MgmtTable::kQpContext || key.first == MgmtTable::kCqContext ||
+      key.first == MgmtTable::kMr) {
+    std::fill(bytes + KeptBytes(key), std::end(bytes), uint8_t{0});
+  }
   switch (key.first) {
     case MgmtTable::kVirtqueue: {
       auto entry = spec::TableVirtqueue::Decode(bytes);
@@ -426,6 +434,9 @@ void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
     }
     case MgmtTable::kQpContext: {
       auto entry = spec::TableQpContext::Decode(bytes);
+      if (entry.load_requester || entry.load_responder) entry = spec::TableQpContext::Decode(written);
+      entry.reserved2 = entry.reserved3 = entry.reserved4 = entry.reserved5 = 0;
+      std::fill(std::begin(entry.reserved6), std::end(entry.reserved6), 0u);
       const auto old = Qp(index);
       entry.engine_state = old.engine_state;
       entry.send_outstanding = old.send_outstanding;

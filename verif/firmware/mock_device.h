@@ -104,6 +104,7 @@ class MockDevice {
   std::vector<uint32_t> queue_resets_done;
   std::vector<QpOperationRecord> qp_operations;  // as started
   uint64_t accesses = 0;
+  uint64_t table_words_written = 0;
   uint64_t fetches = 0;
   const std::vector<std::string>& violations() const { return violations_; }
 
@@ -136,7 +137,7 @@ class MockDevice {
   void Store(const TableKey& key, const std::vector<uint8_t>& bytes);
   void StartTable(uint32_t value);
   void DoTable();
-  void WriteByOwner(const TableKey& key, const uint8_t* bytes);
+  void WriteByOwner(const TableKey& key, const uint8_t* written);
   uint32_t EntryBytes(const TableKey& key) const;
   static size_t KeptBytes(const TableKey& key);
   uint32_t EntryCount(spec::MgmtTable table) const;
