@@ -54,6 +54,7 @@ World::World(const Options& options) : nic_of_(options.guests) {
   system.network_switch.hairpin = true;  // two guests of one NIC
   system.is_monitored = options.is_monitored;
   system.is_traced = options.is_traced;
+  system.firmware_access_cycles = options.firmware_access_cycles;
   auto built = RdmaSystem::Build(system);
   EXPECT_NE(built.system, nullptr) << built.error;
   system_ = std::move(built.system);

@@ -73,7 +73,8 @@ class World {
     bool is_monitored = true;
     bool is_traced = true;  // see TopologyParameters
     uint16_t vectors = 16;  // of each NIC, for completion queues
-    bool has_gsi = false;   // guests have a queue pair 1, as with a service
+    Cycle firmware_access_cycles = RdmaSystemOptions{}.firmware_access_cycles;
+    bool has_gsi = false;  // guests have a queue pair 1, as with a service
   };
   explicit World(const Options& options);
   ~World();
