@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs rdma-core's own test suite, from python3-pyverbs, on one device, and compares the passed tests with a list. A
-skipped test does not count as passed: the suite skips what a device does not support.
+skipped test does not count as passed: the suite skips what a device does not support, and the list has each of them,
+with the reason, marked `skips`.
 
-Exit status: 0: all tests on the list passed, and no others failed but those marked `fails`; else 1. Run it with the
-Python that pyverbs is built for.
+Exit status: 0: all tests on the list passed, no others failed but those marked `fails`, and none passed that are marked
+`skips`; with --complete, all tests are on the list; else 1. Run it with the Python that pyverbs is built for.
 """
 
 import argparse
@@ -36,6 +37,11 @@ class Result(unittest.TextTestResult):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.passed = set()
+        self.run_tests = set()
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.run_tests.add(test.id())
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -45,7 +51,8 @@ class Result(unittest.TextTestResult):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", type=pathlib.Path, default=SUITE)
-    parser.add_argument("--list", type=pathlib.Path, required=True, help="tests that must pass, one per line; `fails NAME`: may fail; # comment")
+    parser.add_argument("--list", type=pathlib.Path, required=True, help="tests that must pass, one per line; `fails NAME`: may fail; `skips NAME`: do not pass, all of a class or module; # comment")
+    parser.add_argument("--complete", action="store_true", help="every test is on the list")
     parser.add_argument("--device", required=True)
     parser.add_argument("--gid", required=True, help="index of the GID of the address")
     parser.add_argument("--address", required=True, help="of the device, for rdma_cm")
@@ -55,6 +62,7 @@ def main():
     entries = [line.split() for line in lines if line]
     wanted = {words[0] for words in entries if len(words) == 1}
     may_fail = {words[1] for words in entries if words[0] == "fails"}
+    skips = [words[1] for words in entries if words[0] == "skips"]
     if args.names:
         wanted = {test for test in wanted if any(test == n or test.startswith(n + ".") for n in args.names)}
     if not args.suite.is_dir():
@@ -85,13 +93,22 @@ def main():
             suite = unittest.TestSuite(loader.loadTestsFromModule(module) for module in tests.__test_modules__)
         result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0, resultclass=Result).run(suite)
 
+    def is_skipped(test):
+        return any(test == name or test.startswith(name + ".") for name in skips)
+
     for test in sorted(result.passed - wanted):
         print("passes, is not on the list:", test)
+    wrong_reason = {test for test in result.passed - wanted if is_skipped(test)}
+    for test in sorted(wrong_reason):
+        print("passes, is on the list as skipped:", test)
+    unknown = {test for test in result.run_tests - wanted - may_fail if not is_skipped(test)} if args.complete else set()
+    for test in sorted(unknown):
+        print("neither passes nor has a reason:", test)
     for test in sorted(wanted - result.passed):
         print("on the list, did not pass:", test)
     failed = {test.id() for test, _ in result.failures + result.errors}
     print(f"{len(result.passed)} passed, {len(result.skipped)} skipped, {len(failed)} failed")
-    return 0 if failed <= may_fail and wanted and wanted <= result.passed else 1
+    return 0 if failed <= may_fail and wanted and wanted <= result.passed and not wrong_reason and not unknown else 1
 
 
 if __name__ == "__main__":
