@@ -245,6 +245,7 @@ VIREO_FILE_API char* canonicalize_file_name(const char* path) noexcept {
 }
 
 // libc's own glob(), with the functions above where the pattern may lead to one of these.
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 #define VIREO_GLOB(name, type, dirent_type, read, stat_type)                                                       \
   VIREO_FILE_API int name(const char* pattern, int flags, int (*on_error)(const char*, int), type* found) {        \
     static auto* const next = overlay::Next<int(const char*, int, int (*)(const char*, int), type*)>(#name);       \
@@ -260,6 +261,7 @@ VIREO_FILE_API char* canonicalize_file_name(const char* path) noexcept {
   }
 VIREO_GLOB(glob, glob_t, dirent, readdir, stat)
 VIREO_GLOB(glob64, glob64_t, dirent64, readdir64, stat64)
+// NOLINTEND(bugprone-macro-parentheses)
 
 VIREO_FILE_API int chdir(const char* path) noexcept {
   static auto* const next = overlay::Next<int(const char*)>("chdir");
