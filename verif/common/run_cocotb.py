@@ -7,6 +7,7 @@ what it imports are in FOLDERs, the top in the first one or in rtl/. Verilator r
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -45,7 +46,13 @@ def test(folder, top, config_name, module, *folders):
         "LD_LIBRARY_PATH": str(LIBRARIES),
     }
     print(f"VIREO_SEED={seed}", flush=True)
-    subprocess.run([str(folder / "simulator")], cwd=folder, env=environment, check=True, timeout=540)
+    # A simulator that counts what is reached writes it to its folder: one for each module, which may run at the same time.
+    counts = os.environ.get("VIREO_COVERAGE_DIR")
+    here = folder / module if counts else folder
+    here.mkdir(exist_ok=True)
+    subprocess.run([str(folder / "simulator")], cwd=here, env=environment, check=True, timeout=540)
+    if counts:
+        shutil.move(here / "coverage.dat", pathlib.Path(counts) / f"{folder.name}.{module}.dat")
     if not results.exists():
         sys.exit("no results")
     cases = list(xml.etree.ElementTree.parse(results).iter("testcase"))

@@ -9,6 +9,7 @@ Lines and branches are those of rtl/, added up over all instances and parameteri
 import argparse
 import concurrent.futures
 import html
+import json
 import os
 import pathlib
 import re
@@ -25,7 +26,7 @@ import generated  # noqa: E402  pylint: disable=wrong-import-position
 
 PAGE = ROOT / "docs/coverage.md"
 BUILD = ROOT / "build/coverage"
-PROGRAMS = r"verif\.(common|dma|virtio|ctrl|eth|rdma|cosim)\."
+PROGRAMS = r"verif\.(common|dma|virtio|ctrl|eth|rdma|mac|card|pcie|cosim)\."
 # GoogleTest filter for whole-NIC programs, which have tests of every device; the others run all their tests.
 COSIM = "*/rtl_*"
 # Pipeline stages between two handshakes: their points count for the module that instantiates them.
@@ -43,8 +44,28 @@ def info(text):
 # --- Building and running
 
 
+class Program:
+    """A test program with RTL: what builds it, and the command that runs it."""
+
+    def __init__(self, target, command, folder):
+        self.target, self.command, self.folder = target, [str(word) for word in command], folder
+
+
+def cocotb_programs(build):
+    """name -> Program, of the modules of tests by cocotb."""
+    found = {}
+    for file in sorted((pathlib.Path(build) / "cocotb").glob("*.json")):
+        top = json.loads(file.read_text(encoding="utf-8"))
+        for test in top["tests"]:
+            found[f"verif.{top['area']}.{test}.{top['config']}"] = Program(
+                f"{top['top']}_{top['config']}",
+                [ROOT / "build/venv/bin/python", ROOT / "verif/common/run_cocotb.py", "test", top["folder"], top["top"], top["config"],
+                 f"{test}_test", *top["folders"]], ROOT)
+    return found
+
+
 def programs(build, pattern):
-    """name -> path, of the test programs whose name matches the pattern."""
+    """name -> Program, of the test programs whose name matches the pattern."""
     try:
         wanted = re.compile(pattern)
     except re.error as error:
@@ -52,30 +73,31 @@ def programs(build, pattern):
     listing = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=False)
     if listing.returncode != 0:
         die(f"{build} is not configured; run ./vireo coverage, or: cmake --preset coverage\n{listing.stderr.strip()}")
-    found = {}
+    found = {name: program for name, program in cocotb_programs(build).items() if wanted.search(name)}
     for line in listing.stdout.splitlines():
         match = re.match(r"(\S+/(verif\.[\w.]+)): CXX_EXECUTABLE_LINKER", line)
         if match and wanted.search(match[2]):
-            found[match[2]] = pathlib.Path(build) / match[1]
+            path = pathlib.Path(build) / match[1]
+            found[match[2]] = Program(match[2], [path], path.parent)
     if not found:
         die(f"no test program matches {pattern!r}; --list shows all")
     return dict(sorted(found.items()))
 
 
-def build_them(build, names):
-    info(f"building {len(names)} test programs in {build}; the first build takes minutes for each")
-    if subprocess.run(["cmake", "--build", build, "--target", *names], stdout=sys.stderr, check=False).returncode != 0:
+def build_them(build, targets, jobs):
+    info(f"building {len(targets)} test programs in {build}; the first build takes minutes for each")
+    if subprocess.run(["cmake", "--build", build, "-j", str(jobs), "--target", *targets], stdout=sys.stderr, check=False).returncode != 0:
         die("build failed, see above; ./vireo build checks whether the tree builds without coverage")
 
 
-def run_one(name, path, data, cosim, timeout):
+def run_one(name, program, data, cosim, timeout):
     """(name, seconds, error or "", output)."""
-    command = [str(path)] + ([f"--gtest_filter={cosim}"] if name.startswith("verif.cosim.") else [])
+    command = program.command + ([f"--gtest_filter={cosim}"] if name.startswith("verif.cosim.") else [])
     environment = os.environ | {"VIREO_COVERAGE_DIR": str(data), "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"}
     begin = time.monotonic()
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              env=environment, cwd=path.parent, timeout=timeout, check=False)
+                              env=environment, cwd=program.folder, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         return name, time.monotonic() - begin, f"timeout after {timeout} s", ""
     what = "" if done.returncode == 0 else f"exit status {done.returncode}"
@@ -89,7 +111,7 @@ def run_all(found, output, options):
     data.mkdir(parents=True)
     failed = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(run_one, name, path, data, options.cosim, options.timeout) for name, path in found.items()]
+        runs = [pool.submit(run_one, name, program, data, options.cosim, options.timeout) for name, program in found.items()]
         for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
             name, seconds, what, text = run.result()
             info(f"[{number}/{len(found)}] {name} {seconds:.1f} s{': ' + what if what else ''}")
@@ -312,14 +334,35 @@ def missing(result):
     return "\n".join(lines)
 
 
+def joined(before, rows):
+    """The table of `before` with these rows in place of those of the same modules, new ones behind them, and the total of all."""
+    old = {cells[0]: cells for cells in (re.split(r" *\| *", line)[1:-1] for line in before.splitlines() if line.startswith("| "))}
+    rows = {row[0]: row for row in rows}
+    cells = [rows.get(name, row) for name, row in old.items() if name not in ("module", "total")]
+    cells += [row for name, row in rows.items() if name not in old]
+    totals = []
+    for column in (1, 3, 5):
+        shares = [tuple(map(int, row[column].split("/"))) for row in cells if "/" in row[column]]
+        figures = (sum(hit for hit, _ in shares), sum(total for _, total in shares))
+        totals += [share(figures), percent(figures)]
+    return [*cells, ["total", *totals]]
+
+
 def update_page(result, names, seconds, options):
-    """Writes the generated block of docs/coverage.md."""
+    """Writes the generated block of docs/coverage.md: the rows of the folders whose tests ran. With the page's own command also its head."""
+    areas = {name.split(".")[1] for name in names}
+    own = {source: module for source, module in result.items() if source.parent.name in areas}
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table(own, True).splitlines()[2:-1]]
+    before = generated.one(PAGE, "./vireo coverage")
+    lines = [*table({}, True).splitlines()[:2], *("| " + " | ".join(row) + " |" for row in joined(before.text, rows))]
     words = ["./vireo coverage", *([shlex.quote(options.tests)] if options.tests != PROGRAMS else []),
              *(["--cosim", shlex.quote(options.cosim)] if options.cosim != COSIM else []), "--update"]
     command = " ".join(words)
-    text = f"{len(names)} test programs, {seconds:.0f} s of CPU, all passed:\n\n```\n{command}\n```\n\n{table(result, True)}"
-    generated.replace(PAGE, "./vireo coverage", text, command)
-    print(f"wrote {PAGE.relative_to(ROOT)}", file=sys.stderr)
+    head = before.text.partition("| module |")[0].rstrip()
+    if command == before.command:
+        head = f"{len(names)} test programs, {seconds:.0f} s of CPU, all passed:\n\n```\n{command}\n```"
+    generated.replace(PAGE, "./vireo coverage", "\n".join([head, "", *lines]))
+    print(f"wrote {len(rows)} rows of {PAGE.relative_to(ROOT)}", file=sys.stderr)
 
 
 def main():
@@ -349,7 +392,7 @@ def main():
         if options.list:
             print("\n".join(found))
             return 0
-        build_them(options.build, list(found))
+        build_them(options.build, sorted({program.target for program in found.values()}), options.jobs)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         failed = run_all(found, output, options)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

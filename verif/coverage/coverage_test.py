@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of coverage.py: counts added up per module over instances and parameterizations; error messages."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -105,6 +106,25 @@ class Report(unittest.TestCase):
             self.assertNotRegex(page, r"(src|href)='http")
             self.assertEqual(coverage.missing(result), "x: hold")
             self.assertRegex(coverage.table(result), r"total +1/2 +50.0 % +- +- +0/1 +0.0 %")
+
+
+class Rows(unittest.TestCase):
+    def test_rows_of_a_run_replace_those_of_the_same_modules_and_the_total_is_of_all(self):
+        before = ("| module | lines | | branches | | user points | |\n|---|---:|---:|---:|---:|---:|---:|\n"
+                  "| a | 1/2 | 50.0 % | - | - | 1/1 | 100.0 % |\n| b | - | - | - | - | - | - |\n| total | 1/2 | 50.0 % | - | - | 1/1 | 100.0 % |")
+        rows = [["b", "3/3", "100.0 %", "1/2", "50.0 %", "-", "-"], ["c", "1/1", "100.0 %", "-", "-", "-", "-"]]
+        self.assertEqual(coverage.joined(before, rows), [
+            ["a", "1/2", "50.0 %", "-", "-", "1/1", "100.0 %"], rows[0], rows[1], ["total", "5/6", "83.3 %", "1/2", "50.0 %", "1/1", "100.0 %"]])
+
+    def test_modules_of_tests_by_cocotb_are_programs_of_their_simulator(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = {"top": "vireo_x", "config": "small", "area": "mac", "folder": "/f", "tests": ["x", "y"], "folders": ["/t"]}
+            (pathlib.Path(folder) / "cocotb").mkdir()
+            (pathlib.Path(folder) / "cocotb/vireo_x_small.json").write_text(json.dumps(top), encoding="utf-8")
+            found = coverage.cocotb_programs(folder)
+        self.assertEqual(list(found), ["verif.mac.x.small", "verif.mac.y.small"])
+        self.assertEqual({program.target for program in found.values()}, {"vireo_x_small"})
+        self.assertEqual(found["verif.mac.y.small"].command[2:], ["test", "/f", "vireo_x", "small", "y_test", "/t"])
 
 
 class Refusals(unittest.TestCase):
