@@ -134,6 +134,9 @@ def mutate(path, mutants, side):
             sys.exit(f"{path}: mutants overlap at '{original}'")
         begins = at
         choice = original
+        port, _, connected = original.partition("(")
+        if original.startswith("."):
+            choice = connected.removesuffix(")")
         for number, other in others:
             if side == "rtl":
                 chosen = f"vireo_mutant_pkg::vireo_mutant() == 32'd{number}"
@@ -145,6 +148,8 @@ def mutate(path, mutants, side):
                 choice = f"if ({chosen}) {begin} {other} {end} else {begin} {choice} {end}"
             else:
                 choice = f"(({chosen}) ? ({other}) : ({choice}))"
+        if original.startswith("."):
+            choice = f"{port}({choice})"
         text = text[:at] + choice + text[at + len(original):]
     return 'extern "C" int vireo_mutant();\n' + text if edits and side == "model" else text
 
