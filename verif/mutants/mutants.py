@@ -67,6 +67,7 @@ BOTH_STAGES = [
     ("flushed read", "*/FlushedRead.*/lockstep_nic1_*", {}),
     ("atomic write", "*/AtomicWrite.*/lockstep_nic1_*", {}),
     ("flush", "*/Flush.*/lockstep_nic1_*", {}),
+    ("multicast", "*/Multicast.*/lockstep_nic1_*", {}),
 ]
 
 

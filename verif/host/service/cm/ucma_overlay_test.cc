@@ -26,14 +26,22 @@
 #include <thread>
 #include <vector>
 
+#include "host/ibverbs/netlink_overlay.h"
 #include "host/ibverbs/sysfs.h"
 #include "host/service/cm/ucma_channel.h"
 
-// Stands in for sysfs.cc: a program without devices.
+// Stands in for sysfs.cc and netlink_overlay.cc: a program without devices.
 namespace vireo::ibverbs {
 
 std::optional<SysfsNode> FindSysfsNode(std::string_view) { return std::nullopt; }
+std::optional<SysfsNode> FindSysfsNodeAt(int, const char*) { return std::nullopt; }
 int OpenSysfsNode(const SysfsNode&, int) { return -1; }
+void ForgetSysfsFile(int) {}
+int OpenNetlinkSocket(int) {
+  errno = EPROTONOSUPPORT;
+  return -1;
+}
+void ForgetNetlinkSocket(int) {}
 
 }  // namespace vireo::ibverbs
 
