@@ -259,11 +259,13 @@ def per_queue(designs):
 
 def map_device(config_name, design, jobs, on_row):
     """Maps every block of an elaborated device for the FPGA of a named configuration, and calls on_row(row, seconds) for each.
+    Of some blocks without the rest each is mapped for itself: nothing is known of what it is connected to.
     Returns rows, netlists, errors and CPU time."""
-    rows, netlists, errors = [], [], []
-    design, spent, error = across(config_name, design)
-    if error:
-        return [], [], [error], spent
+    rows, netlists, errors, spent = [], [], [], 0
+    if WHOLE in design:
+        design, spent, error = across(config_name, design)
+        if error:
+            return [], [], [error], spent
     shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
     # Largest first, so that the longest run does not start last.
     order = sorted(design, key=lambda name: -len(design[name]))
