@@ -858,7 +858,7 @@ TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
         EXPECT_FALSE(bench.Table(static_cast<uint32_t>(info.table), index, operation));
       }
     }
-    for (const uint32_t table : {11u, 12u, 128u, 255u}) EXPECT_FALSE(bench.Table(table, 0, operation));
+    for (const uint32_t table : {12u, 13u, 128u, 255u}) EXPECT_FALSE(bench.Table(table, 0, operation));
   }
   EXPECT_FALSE(bench.Table(0, 0, 3));
   EXPECT_TRUE(bench.table_write.sent.empty());
