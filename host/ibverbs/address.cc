@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "host/ibverbs/objects.h"
-#include "host/service/destination.h"
 
 namespace vireo::ibverbs {
 namespace {
@@ -89,10 +87,7 @@ int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& 
   out.grh.sgid_index = route.sgid_index;
   out.grh.hop_limit = route.hop_limit == 0 ? kDefaultHopLimit : route.hop_limit;
   out.grh.traffic_class = route.traffic_class;
-  const auto group = service::GroupMac(std::to_array(out.grh.dgid));
-  if (group.has_value()) {
-    std::ranges::copy(*group, out.dmac);
-  } else if (FindGid(context, out.grh.dgid).has_value()) {
+  if (FindGid(context, out.grh.dgid).has_value()) {
     std::ranges::copy(context.shared->info().mac, out.dmac);
   } else {
     static_cast<void>(MacOfLinkLocal(out.grh.dgid, out.dmac));

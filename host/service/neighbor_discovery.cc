@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/service/destination.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::service {
@@ -48,11 +49,6 @@ NeighborDiscovery::Gid SolicitedNode(const NeighborDiscovery::Gid& target) {
   NeighborDiscovery::Gid group = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff};
   std::copy(target.begin() + 13, target.end(), group.begin() + 13);
   return group;
-}
-
-// [RFC 2464, 7]
-NeighborDiscovery::Mac GroupMac(const NeighborDiscovery::Gid& group) {
-  return {0x33, 0x33, group[12], group[13], group[14], group[15]};
 }
 
 // The checksum of an ICMPv6 message with its pseudo header; 0 if the message contains a correct one. [RFC 4443, 2.3;
@@ -140,7 +136,7 @@ void NeighborDiscovery::SendRequest(const Gid& gid) const {
   if (own == nullptr) return;  // removed since the search began
   if (IsIpv4(gid)) return SendArp(ARPOP_REQUEST, kBroadcast, *own, Mac{}, gid);
   const Gid group = SolicitedNode(gid);
-  SendDiscovery(ND_NEIGHBOR_SOLICIT, 0, GroupMac(group), *own, group, gid);
+  SendDiscovery(ND_NEIGHBOR_SOLICIT, 0, *GroupMac(group), *own, group, gid);
 }
 
 // --- Frames
@@ -205,7 +201,7 @@ void NeighborDiscovery::OnIpv6(std::span<const uint8_t> frame) {
   // A solicitation with an unspecified source (duplicate address detection) is answered to all nodes. [RFC 4861, 7.2.4]
   if (IsUnspecified(source)) {
     const Gid all_nodes = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    return SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE, GroupMac(all_nodes), target, all_nodes, target);
+    return SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE, *GroupMac(all_nodes), target, all_nodes, target);
   }
   if (mac.has_value() && !IsOwn(source)) AddNeighbor(source, *mac);
   const auto known = known_.find(source);
