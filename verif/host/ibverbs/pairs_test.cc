@@ -62,6 +62,7 @@ constexpr ProgramRow kPerftest[] = {
     {"SendBwUc", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -c UC"), "Connection type : UC"},
     {"SendBwUd", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "Connection type : UD"},
     {"SendBwUdByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "ibv_wr* API     : ON", "mr", true},
+    {"SendBwMulticast", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD -g -x 0"), "Send BW Multicast Test", "mrl"},
     {"SendBwUdByRdmaCm", VIREO_CM("ib_send_bw -F -n 20 -s 1024 -c UD -R"), "rdma_cm QPs\t : ON"},
     {"SendLatUdByRdmaCm", VIREO_CM("ib_send_lat -F -n 20 -s 64 -c UD -R"), "rdma_cm QPs\t : ON"},
     {"SendLatOfAllSizes", VIREO_TCP("ib_send_lat -F -n 5 -a"), " 8388608 5 ", "mR"},
