@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import time
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE))
@@ -22,16 +21,6 @@ from mutants import ROOT, generated  # noqa: E402  pylint: disable=wrong-import-
 LIST = HERE / "beside.toml"
 PAGE, COMMAND = ROOT / "docs/coverage.md", "./vireo mutants --beside --update"
 COCOTB = [str(ROOT / "build/venv/bin/python"), str(ROOT / "verif/common/run_cocotb.py")]
-
-
-def load():
-    """The faults, numbered from 1."""
-    mutants = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
-    for number, mutant in enumerate(mutants, 1):
-        mutant["number"] = number
-        mutant["rtl"] = [{key: mutant[key] for key in ("file", "search", "replace", "after") if key in mutant}]
-        mutant["model"] = []
-    return common.with_blocks(mutants)
 
 
 def tops(build):
@@ -90,7 +79,7 @@ def run(folder, module, top, number, case):
 
 def run_all(build, chosen):
     found, folders, results = tops(build), {}, []
-    everything = load()
+    everything = common.load(LIST)
     for mutant in chosen:
         if mutant["test"] not in found:
             sys.exit(f"{mutant['name']}: there is no test {mutant['test']}; ./vireo setup and ./vireo build")
@@ -121,11 +110,7 @@ def report(results, names, update):
     caught = sum(one["caught"] for one in results)
     print(f"{caught} of {len(results)} mutants caught")
     if update:
-        rows = {one["name"]: one["row"] for one in results}
-        if len(rows) < len(names):
-            before = generated.text_of(PAGE, COMMAND)
-            rows = {common.cells_of(row)[0].strip("`"): row for row in re.findall(r"^\| `.*", before, re.MULTILINE)} | rows
-        rows = [rows[name] for name in names if name in rows]
+        rows = common.rows_of(generated.text_of(PAGE, COMMAND), results, names)
         generated.replace(PAGE, COMMAND, "\n".join([
             f"{sum(common.cells_of(row)[2] != 'none' for row in rows)} of {len(rows)} mutants caught.", "",
             "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *rows]))
@@ -142,7 +127,7 @@ def main():
     parser.add_argument("--update", action="store_true", help="write the table of docs/coverage.md; with names only their rows")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    mutants = load()
+    mutants = common.load(LIST)
     if unknown := set(options.names) - {mutant["name"] for mutant in mutants}:
         sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants --beside --list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]

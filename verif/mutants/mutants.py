@@ -71,8 +71,9 @@ BOTH_STAGES = [
 ]
 
 
-def load():
-    mutants = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
+def load(path=LIST):
+    """Faults of the RTL alone, numbered from 1."""
+    mutants = tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
     for number, mutant in enumerate(mutants, 1):
         mutant["number"] = number
         mutant["rtl"] = [{key: mutant[key] for key in ("file", "search", "replace", "after") if key in mutant}]
@@ -309,15 +310,20 @@ def cells_of(row):
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
 
 
+def rows_of(before, results, names):
+    """The rows of all mutants, of which `results` may have only some: the others' are those of the page, whose text is `before`."""
+    rows = {cells_of(row)[0].strip("`"): row for row in re.findall(r"^\| `.*", before, re.MULTILINE)}
+    rows |= {one["name"]: one["row"] for one in results}
+    return [rows[name] for name in names if name in rows]
+
+
 def table_of(page, command, results, names):
-    """(rows of the table, minutes). The rows of all mutants, of which `results` may have only some: the others' are those of the page."""
+    """(rows of the table, minutes)."""
+    before = generated.text_of(page, command)
     minutes = sum(one["seconds"] for one in results) / 60
-    rows = {one["name"]: one["row"] for one in results}
-    if len(rows) < len(names):
-        before = generated.text_of(page, command)
-        rows = {cells_of(row)[0].strip("`"): row for row in re.findall(r"^\| `.*", before, re.MULTILINE)} | rows
+    if len(results) < len(names):
         minutes = float(re.search(r" in (\d+) minutes", before)[1])  # of the run of all
-    return [rows[name] for name in names if name in rows], minutes
+    return rows_of(before, results, names), minutes
 
 
 def score_of_both(rows):
