@@ -167,17 +167,20 @@ bool HasMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) =
 
 namespace overlay = vireo::ibverbs;
 
+// `mode`: behind `flags`, if there is one.
+#define VIREO_TAKE_MODE          \
+  mode_t mode = 0;               \
+  if (overlay::HasMode(flags)) { \
+    va_list rest;                \
+    va_start(rest, flags);       \
+    mode = va_arg(rest, mode_t); \
+    va_end(rest);                \
+  }
 #define VIREO_OPEN(name)                                                                        \
   VIREO_UCMA_API int name(const char* path, int flags, ...) {                                   \
     if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                             \
     if (const auto node = overlay::FindNode(path)) return overlay::OpenSysfsNode(*node, flags); \
-    mode_t mode = 0;                                                                            \
-    if (overlay::HasMode(flags)) {                                                              \
-      va_list rest;                                                                             \
-      va_start(rest, flags);                                                                    \
-      mode = va_arg(rest, mode_t);                                                              \
-      va_end(rest);                                                                             \
-    }                                                                                           \
+    VIREO_TAKE_MODE                                                                             \
     static auto* const next = overlay::Next<int(const char*, int, ...)>(#name);                 \
     return next(path, flags, mode);                                                             \
   }
@@ -187,13 +190,7 @@ namespace overlay = vireo::ibverbs;
     if (const auto node = overlay::FindSysfsNodeAt(folder, path)) {                  \
       return overlay::OpenSysfsNode(*node, flags);                                   \
     }                                                                                \
-    mode_t mode = 0;                                                                 \
-    if (overlay::HasMode(flags)) {                                                   \
-      va_list rest;                                                                  \
-      va_start(rest, flags);                                                         \
-      mode = va_arg(rest, mode_t);                                                   \
-      va_end(rest);                                                                  \
-    }                                                                                \
+    VIREO_TAKE_MODE                                                                  \
     static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name); \
     return next(folder, path, flags, mode);                                          \
   }
