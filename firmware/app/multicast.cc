@@ -5,7 +5,6 @@
 
 namespace vireo::firmware {
 
-// Its row, kNone if there is none.
 uint32_t Firmware::FindAttachment(uint32_t qpn, const uint8_t* mgid) const {
   for (uint32_t row = 0; row < config_.max_mcast_attach; ++row) {
     const Attachment& attachment = attachments_[row];
@@ -25,7 +24,9 @@ bool Firmware::IsAttached(uint32_t qpn) const {
 
 Firmware::Error Firmware::AttachMcast(const spec::RdmaCmdAttachMcast& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
-  if (device_.ReadEntry<spec::TableQpContext>(request.qpn).qp_type != spec::IbQpType::kUd) return Error::kNotAUdQp;
+  constexpr Words type = WordAt(spec::TableQpContext::kQpTypeOffset);
+  if (device_.ReadEntry<spec::TableQpContext>(request.qpn, type).qp_type != spec::IbQpType::kUd)
+    return Error::kNotAUdQp;
   if (!IsMulticast(request.mgid)) return Error::kInvalidGid;
   if (FindAttachment(request.qpn, request.mgid) != kNone) return Error::kOk;
   uint32_t row = 0;
