@@ -12,8 +12,9 @@
 // flushed receive leaves as a place without frame.
 //
 // This module connects the parts, in the order in which a frame passes them: vireo_responder_tables and vireo_read_ring,
-// what is known of its QP; vireo_responder_groups, copies of a multicast datagram; vireo_responder_next, checks of a request before its turn; vireo_response_checks, of a READ
-// response; vireo_responder_control, the state machine; vireo_responder_outcome, what leaves and the QP's state after it.
+// what is known of its QP; vireo_responder_groups, copies of a multicast datagram; vireo_responder_next, checks of a
+// request before its turn; vireo_response_checks, of a READ response; vireo_responder_control, the state machine;
+// vireo_responder_outcome, what leaves and the QP's state after it.
 // vireo_responder_flushes keeps the QPs to flush.
 module vireo_responder
   import vireo_spec_pkg::*;
